@@ -42,7 +42,7 @@ def sinogram():
 
 
 def ranks(count, *arguments, more=()):
-    return subprocess.run([*launch, str(count), mbirk_mpi, "recon", *arguments, *more], capture_output=True, text=True, timeout=120)
+    return subprocess.run([*launch, str(count), mbirk_mpi, "recon", *arguments, *more], capture_output=True, text=True, timeout=300)
 
 
 def ranks_of(job, program):
@@ -130,15 +130,17 @@ with tempfile.TemporaryDirectory() as name:
     largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
     expect(largest <= 1e-6, f"fdk agrees with mbirk recon: {largest}")
     expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":", *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
-                                  capture_output=True, text=True, timeout=120), "ranks were started with different options", folder)
+                                  capture_output=True, text=True, timeout=300), "ranks were started with different options", folder)
 
     # A rank, or all of them, are killed after some iteration; another number of ranks goes on to the bits of one run.
-    long = [*common, "--max-iterations", "400", "--stop-threshold-change-pct", "0"]
+    # The run that is killed has more iterations than it can get to; the others need not wait for as many.
+    endless = [*common, "--max-iterations", "4000", "--stop-threshold-change-pct", "0"]
+    long = [*common, "--max-iterations", "100", "--stop-threshold-change-pct", "0"]
     whole, state = folder / "whole.npy", folder / "state.checkpoint"
     subprocess.run([mbirk, "recon", *long, "--quiet", "--out", str(whole)], check=True)
     for first, then, kill_all in (2, 3, False), (3, 1, True):
         state.unlink(missing_ok=True)
-        job = subprocess.Popen([*launch, str(first), mbirk_mpi, "recon", *long, "--quiet", "--checkpoint", str(state), "--out", str(folder / "killed.npy")],
+        job = subprocess.Popen([*launch, str(first), mbirk_mpi, "recon", *endless, "--quiet", "--checkpoint", str(state), "--out", str(folder / "killed.npy")],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while not state.exists() and time.monotonic() < deadline:
