@@ -79,6 +79,8 @@ def cone_views(angles, dist, iso_dist, pitch):
     return np.hstack([towards * iso_dist, towards * (iso_dist - dist), across * pitch, up])
 
 
+@pytest.mark.filterwarnings("ignore:the object reaches the edge of the detector")
+@pytest.mark.filterwarnings("ignore:the background of the sinogram")
 def test_general_views():
     angles = np.linspace(0, 2 * np.pi, 6, endpoint=False, dtype=np.float32).astype(np.float64)
     cone = mbirk.ConeBeamModel((6, 9, 11), angles, 60.0, 20.0)
