@@ -9,6 +9,11 @@ namespace {
 template <class C, class G>
 constexpr operations_of<C, G> with_scan{
     MBIRK_PROJECTORS_OF(MBIRK_OPERATION_ADDRESS, C, G)
+    MBIRK_RECON_OF(MBIRK_OPERATION_ADDRESS, C, G)
+    MBIRK_WEIGHTS_OF(MBIRK_OPERATION_ADDRESS, C, G)};
+template <class C, has_direct_recon G>
+constexpr operations_of<C, G> with_scan<C, G>{
+    MBIRK_PROJECTORS_OF(MBIRK_OPERATION_ADDRESS, C, G)
     MBIRK_FILTER_OF(MBIRK_OPERATION_ADDRESS, C, G)
     MBIRK_DIRECT_RECON_OF(MBIRK_OPERATION_ADDRESS, C, G)
     MBIRK_RECON_OF(MBIRK_OPERATION_ADDRESS, C, G)

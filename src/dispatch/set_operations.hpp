@@ -10,8 +10,13 @@ namespace mbirk::instances {
 
 #define MBIRK_OPERATION_POINTER(C, G, member, function, parameters, arguments, ...) __VA_ARGS__(*member) parameters;
 
-/// Operations on a scan in a context C.
+/// Operations on a scan in a context C, and those of geometries that have a direct reconstruction.
 template <class C, class G> struct operations_of {
+  MBIRK_PROJECTORS_OF(MBIRK_OPERATION_POINTER, C, G)
+  MBIRK_RECON_OF(MBIRK_OPERATION_POINTER, C, G)
+  MBIRK_WEIGHTS_OF(MBIRK_OPERATION_POINTER, C, G)
+};
+template <class C, has_direct_recon G> struct operations_of<C, G> {
   MBIRK_PROJECTORS_OF(MBIRK_OPERATION_POINTER, C, G)
   MBIRK_FILTER_OF(MBIRK_OPERATION_POINTER, C, G)
   MBIRK_DIRECT_RECON_OF(MBIRK_OPERATION_POINTER, C, G)

@@ -23,7 +23,7 @@ PROVIDES = {
     "complex": "complex conj norm polar",
     "concepts": "constructible_from convertible_to copyable derived_from floating_point integral same_as signed_integral unsigned_integral invocable",
     "cstdarg": "va_list",
-    "cstddef": "byte ptrdiff_t size_t nullptr_t max_align_t",
+    "cstddef": "byte to_integer ptrdiff_t size_t nullptr_t max_align_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintmax_t uintptr_t",
     "cstdio": "fclose ferror fflush fgets fopen fprintf fread fseek fwrite printf rename snprintf sscanf vsnprintf",
     "cstdlib": "abort abs aligned_alloc atof exit free getenv strtod",
