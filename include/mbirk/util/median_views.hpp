@@ -104,7 +104,9 @@ struct median_of_view {
           --there;
         }
     }
-    if (count > 1) std::nth_element(candidates, candidates + rank, candidates + count);
+    // Often they are equal, such as those of a background that was clipped.
+    auto const [least, most] = std::minmax_element(candidates, candidates + count);
+    if (*least < *most) std::nth_element(candidates, candidates + rank, candidates + count);
     return candidates[rank];
   }
 
