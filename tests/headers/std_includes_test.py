@@ -26,7 +26,7 @@ PROVIDES = {
     "cstddef": "byte to_integer ptrdiff_t size_t nullptr_t max_align_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintmax_t uintptr_t",
     "cstdio": "fclose ferror fflush fgets fopen fprintf fread fseek fwrite printf rename snprintf sscanf vsnprintf",
-    "cstdlib": "abort abs aligned_alloc atof exit free getenv strtod",
+    "cstdlib": "abort abs aligned_alloc atof exit free getenv malloc strtod",
     "cstring": "memcmp memcpy memset strcmp strstr",
     "deque": "deque",
     "exception": "current_exception exception exception_ptr rethrow_exception",

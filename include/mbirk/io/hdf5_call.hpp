@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -51,10 +52,25 @@ template <class Call> auto hdf5_quietly(Call const& call, std::string* reason = 
   return result;
 }
 
-/// Returns the result of call(). @throws io_error "<path>: <what>: <the library's reason>" on failure.
+/// libhdf5 (1.10.8) crashes if memory runs out while it initialises itself, at its first call, so that this is tried
+/// before. @throws allocation_error
+inline void require_memory_for_hdf5() {
+  static bool const there = [] {
+    constexpr std::size_t enough = std::size_t{4} << 20;
+    void* volatile const block = std::malloc(enough);  // volatile, so that the compiler does not leave it out
+    require<allocation_error>(block != nullptr, [] { return "out of memory for libhdf5"; });
+    std::free(block);
+    return true;
+  }();
+  static_cast<void>(there);
+}
+
+/// Returns the result of call().
+/// @throws io_error "<path>: <what>: <the library's reason>" on failure; allocation_error
 template <class Call>
 auto hdf5_call(std::filesystem::path const& path, std::string const& what, Call const& call,
                source_location w = source_location::current()) {
+  require_memory_for_hdf5();
   std::string reason;
   auto const result = hdf5_quietly(call, &reason);
   if (result < 0) hdf5_fail(path, what + (reason.empty() ? "" : ": " + reason), w);
