@@ -108,7 +108,7 @@ int calibrate_scan(calibrate_command const& o) {
                      " and its reduced reconstructions");
   std::vector<float> sinogram(static_cast<std::size_t>(views * rows * channels));
   exec::host const host(o.threads);
-  auto repaired = source.read_all({host, {}}, sinogram.data(), [](index_t) { stop_if_asked(); });
+  auto const repaired = source.read_all({host, {}}, sinogram.data(), [](index_t) { stop_if_asked(); });
   auto const corrected = correct({host, {}}, o.corrections, view<float, 3>(sinogram.data(), source.shape()),
                                  std::visit([](auto const& s) { return angles_of(s); }, g.scan));
   notes.insert(notes.end(), corrected.begin(), corrected.end());
@@ -134,8 +134,7 @@ int calibrate_scan(calibrate_command const& o) {
   print_found(o, found, g, general);
   say("{}: the scan with these values\n", o.out);
   std::fflush(stdout);
-  for (auto const& w : warnings) note("{}", w);
-  if (repaired.repaired > 0) note("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired);
+  print_notes(warnings, {}, repaired);
   return done;
 }
 
@@ -173,10 +172,7 @@ void add_calibrate_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--out", o->out, "G.json with what was found; a rolled detector makes it general views")
       ->required()
       ->type_name("G.json");
-  command->add_option("--memory-limit", o->memory_limit, "Refuse scans that need more, e.g. 2GiB")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative())  // runs first
-      ->type_name("BYTES");
+  add_memory_limit(*command, o->memory_limit, "Refuse scans that need more, e.g. 2GiB");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "mbirk/core/error.hpp"
@@ -58,6 +60,13 @@ inline CLI::Validator not_negative() {
     return text.find('-') == text.npos ? std::string() : text + ": expected a size without sign";
   };
   return CLI::Validator(test, "");
+}
+
+inline void add_memory_limit(CLI::App& command, std::optional<std::uint64_t>& limit, char const* text) {
+  command.add_option("--memory-limit", limit, text)
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())  // runs first
+      ->type_name("BYTES");
 }
 
 /// @throws unavailable_error when a host-only command is given another policy.

@@ -7,6 +7,7 @@
 
 #include "commands/command_files.hpp"
 #include "commands/interrupt.hpp"
+#include "commands/recon_result.hpp"
 #include "commands/scan_options.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
@@ -84,7 +85,7 @@ int prepare(prepare_command const& o) {
     for (auto const& name : g->files) files.reads(name);
     files.check();
   }
-  auto warnings = g ? checked_mistakes(o, source.scan(), *g) : source.scan().warnings;
+  auto const warnings = g ? checked_mistakes(o, source.scan(), *g) : source.scan().warnings;
   auto const [views, rows, channels] = source.shape();
   auto const plan = plan_parts(o, source.shape(), available);
   std::vector<float> angles = source.theta();
@@ -136,12 +137,7 @@ int prepare(prepare_command const& o) {
   for (auto const& line : notes) say("{}\n", line);
   say("{}: {} views, {} rows, {} channels from {}\n", o.out, views, rows, channels, source.description());
   std::fflush(stdout);
-  if (repaired.repaired > 0)
-    warnings.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
-  if (repaired.lost > 0)
-    warnings.push_back(
-        fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& w : warnings) note("{}", w);
+  print_notes(warnings, {}, repaired);
   return done;
 }
 
@@ -171,11 +167,7 @@ void add_prepare_command(CLI::App& app, chosen_command& chosen) {
   add_scan_options(*command, *o);
   add_correction_options(*command, *o);
   command->add_option("--out", o->out, "The line integrals: .h5")->required()->type_name("OUT.h5");
-  command
-      ->add_option("--memory-limit", o->memory_limit, "Work in parts that fit, e.g. 2GiB (default: what is available)")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative())  // runs first
-      ->type_name("BYTES");
+  add_memory_limit(*command, o->memory_limit, "Work in parts that fit, e.g. 2GiB (default: what is available)");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

@@ -68,13 +68,9 @@ std::shared_ptr<recon_command> add_recon_options(CLI::App& command) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--resume", o->resume, "Continue from a checkpoint")->type_name("FILE");
-  command
-      .add_option("--memory-limit", o->memory_limit,
+  add_memory_limit(command, o->memory_limit,
                    "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp works in "
-                   "slabs that fit")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative())  // runs first
-      ->type_name("BYTES");
+                   "slabs that fit");
   command
       .add_option("--save-parameters", o->save_parameters,
                    "Write all parameters, including automatic sizes, as JSON that --geometry reads")

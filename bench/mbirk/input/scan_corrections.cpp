@@ -71,8 +71,8 @@ double find_centre(correction_context const& ctx, correction_options const& opti
                    bool cone, std::vector<std::string>& notes) {
   auto const [views, rows, channels] = source.shape();
   // Corrections that need all rows of a view get two more on each side. A turned detector and phase retrieval are
-  // symmetric about the axis and would need many, as would a median. The search tolerates stripes, but not what their filters do to a
-  // view that is still displaced.
+  // symmetric about the axis and would need many, as would a median. The search tolerates stripes, but not what their
+  // filters do to a view that is still displaced.
   auto own = options;
   own.stripes.clear();
   own.median.reset();

@@ -33,8 +33,8 @@ struct correction_options {
 
 using correction_context = context<exec::host, instrument::none>;
 
-/// Corrects line integrals in place: what detector pixels do (background, zingers, median, stripes), what rays do (phase,
-/// beam hardening), and then where the detector was (rotation, drift), because that mixes pixels.
+/// Corrects line integrals in place: what detector pixels do (background, zingers, median, stripes), what rays do
+/// (phase, beam hardening), and then where the detector was (rotation, drift), because that mixes pixels.
 /// @param y       (views, rows, channels), all that needs_views and needs_rows ask for.
 /// @param angles  one per view; for drift only.
 /// @return one line for each correction, with what it found

@@ -25,7 +25,7 @@ struct misalignment {
   double detector_roll = 0;       ///< turn in its own plane about its centre, channels towards rows, radians
 };
 
-/// What to search, and how finely.
+/// The values that a calibration searches, and how finely.
 struct calibration_options {
   bool det_channel_offset = true;
   bool det_row_offset = false;
@@ -115,6 +115,11 @@ inline reduced_scan reduce(general_parameters const& p, view<float const, 3> con
   return made;
 }
 
+inline double sum_of_squares(std::vector<float> const& a) {
+  return std::transform_reduce(a.begin(), a.end(), 0.0, std::plus<>{},
+                               [](float x) { return static_cast<double>(x) * static_cast<double>(x); });
+}
+
 /// |y - A x|^2 after a few conjugate gradients for min |y - A x|^2 from 0 (Hestenes and Stiefel 1952).
 template <class Context>
 double residual_of(Context const& ctx, general_parameters const& p, std::vector<float> residual, int iterations) {
@@ -122,24 +127,20 @@ double residual_of(Context const& ctx, general_parameters const& p, std::vector<
   auto const shape = s.recon_shape(), measured = s.sinogram_shape();
   auto const size = static_cast<std::size_t>(shape[0] * shape[1] * shape[2]);
   std::vector<float> gradient(size), direction(size), projected(residual.size());
-  auto const norm2 = [](std::vector<float> const& a) {
-    return std::transform_reduce(a.begin(), a.end(), 0.0, std::plus<>{},
-                                 [](float x) { return static_cast<double>(x) * static_cast<double>(x); });
-  };
   double previous = 0;
   for (int k = 0; k < iterations; ++k) {
     back_project(ctx, s, view<float const, 3>(residual.data(), measured), view<float, 3>(gradient.data(), shape));
-    double const norm = norm2(gradient);
+    double const norm = sum_of_squares(gradient);
     auto const turn = static_cast<float>(k == 0 ? 0 : norm / previous);
     for (std::size_t i = 0; i < size; ++i) direction[i] = gradient[i] + turn * direction[i];
     previous = norm;
     forward_project(ctx, s, view<float const, 3>(direction.data(), shape), view<float, 3>(projected.data(), measured));
-    double const curvature = norm2(projected);
+    double const curvature = sum_of_squares(projected);
     if (!(curvature > 0)) break;
     auto const step = static_cast<float>(norm / curvature);
     for (std::size_t i = 0; i < residual.size(); ++i) residual[i] -= step * projected[i];
   }
-  return norm2(residual);
+  return sum_of_squares(residual);
 }
 
 /// A value that a calibration searches.
@@ -158,9 +159,9 @@ template <class Cost> class misalignment_search {
   double least;  ///< cost of best
   misalignment deviation;
 
-  /// @param samples  number of measurements
-  misalignment_search(Cost const& cost, double samples, misalignment const& start)
-      : best(start), least(cost(start)), cost_(cost), samples_(samples) {}
+  /// @param samples  number of measurements. @param at_start  cost(start)
+  misalignment_search(Cost const& cost, double samples, misalignment const& start, double at_start)
+      : best(start), least(at_start), cost_(cost), samples_(samples) {}
 
   /// Tries values at equal distances on either side.
   void scan(searched_value const& s, double step) {
@@ -207,10 +208,10 @@ template <class Cost> class misalignment_search {
 /// to options.cells; each value is searched in steps of a cell over an eighth of the channels (a sixteenth of the rows,
 /// 3 degrees), then in finer ones and by parabolas, in turn.
 ///
-/// Where views cover a full turn, the channel offset is found to some hundredths of a cell, and the roll to a tenth of a
-/// row at the outermost channel. Over half a turn of parallel beam only the first and the last views disagree: offsets
-/// are found to a tenth of a cell, rolls too small, and more iterations help. A row offset acts almost as a shift of
-/// the object: its deviation is large.
+/// Where views cover a full turn, the channel offset is found to some hundredths of a cell, and the roll to a tenth of
+/// a row at the outermost channel. Over half a turn of parallel beam only the first and the last views disagree:
+/// offsets are found to a tenth of a cell, rolls too small, and more iterations help. A row offset acts almost as a
+/// shift of the object: its deviation is large.
 ///
 /// @param p  the scan as it is thought to be; those of other geometries by to_general.
 /// @param y  (views, rows, channels), line integrals, larger than 0 somewhere.
@@ -252,9 +253,7 @@ calibration calibrate(Context const& ctx, general_parameters const& p, view<floa
   for (index_t const most : {std::min<index_t>(32, options.cells), options.cells}) {
     index_t const cells = std::max<index_t>(1, ceil_div(std::max(rows, channels), most));
     auto const small = detail::reduce(p, y, cells, std::max<index_t>(1, ceil_div(views, most)));
-    double const energy = std::transform_reduce(
-        small.sinogram.begin(), small.sinogram.end(), 0.0, std::plus<>{},
-        [](float v) { return static_cast<double>(v) * static_cast<double>(v); });
+    double const energy = detail::sum_of_squares(small.sinogram);
     require(energy > 0 && std::isfinite(energy), [&] {
       return detail::message("calibrate: the measurements have the energy ", energy,
                              ", expected finite numbers that are not all 0");
@@ -273,7 +272,8 @@ calibration calibrate(Context const& ctx, general_parameters const& p, view<floa
     if (options.det_row_offset)
       values.push_back({&misalignment::det_row_offset, along, static_cast<double>(rows) * row_pitch / 16});
     double const before = cost({});
-    detail::misalignment_search search(cost, static_cast<double>(small.sinogram.size()), result.found);
+    detail::misalignment_search search(cost, static_cast<double>(small.sinogram.size()), result.found,
+                                       first ? before : cost(result.found));
     if (first)
       for (auto const& value : values) search.scan(value, std::min(value.cell, value.reach));
     for (double const part : {0.5, 0.25})
