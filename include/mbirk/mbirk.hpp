@@ -13,6 +13,7 @@
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/denoise.hpp"
 #include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/fdk_band.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"
 #include "mbirk/util/cylinder.hpp"

@@ -9,6 +9,7 @@
 #include "commands/command.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
+#include "commands/recon_bands.hpp"
 #include "commands/recon_files.hpp"
 #include "commands/recon_options.hpp"
 #include "commands/recon_result.hpp"
@@ -59,6 +60,26 @@ std::vector<float> allocate(double elements, char const* name) {
   }
 }
 
+/// Reconstructs what does not fit into memory at once.
+partial_result reconstruct_in_parts(recon_context const& ctx, recon_command const& o, measurement_source const& source,
+                                    geometry_file const& g, std::vector<memory_item> const& other,
+                                    memory_budget const& memory, run_watch& watch) {
+  auto const shape = recon_shape_of(g.scan);
+  auto const begin = [&](std::vector<memory_item> const& items, std::string const& parts) {
+    check_memory(o, items, memory.available());
+    if (!o.quiet) say("larger than memory: {}\n", parts);
+  };
+  if (works_in_slabs(o, g)) {
+    auto const plan = plan_slabs(ctx.exec, g, other, memory.limit());
+    begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
+    return naming(o.scan.files.input, [&] { return recon_in_slabs(ctx, o, source, g, plan.slices, watch); });
+  }
+  auto const plan = plan_bands(ctx.exec, g, other, memory.limit());
+  begin(plan.memory, fmt::format("bands of {} of {} rows, blocks of {} of {} views", plan.rows, shape[0], plan.views,
+                                 source.shape()[0]));
+  return naming(o.scan.files.input, [&] { return recon_in_bands(ctx, o, source, g, plan, watch); });
+}
+
 int reconstruct(recon_command const& o) {
   require_host(o, "recon");
   check_ignored(o);
@@ -73,7 +94,7 @@ int reconstruct(recon_command const& o) {
   double samples = 1;
   for (auto const n : source.shape()) samples *= static_cast<double>(n);
   double const lists = parameter_bytes * static_cast<double>(source.shape()[0]);
-  if (!works_in_slabs(o))
+  if (!works_in_slabs(o) && !works_in_bands(o))
     memory.require(4 * samples + source.memory() + lists,
                    o.scan.files.input + ": a sinogram of shape " + mbirk::detail::shape_text(source.shape()));
   std::vector<scan_fact> used;
@@ -108,12 +129,8 @@ int reconstruct(recon_command const& o) {
   auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
   auto const other = program_memory(host, source.shape(), recon_shape_of(scan), source.memory());
   needed.insert(needed.end(), other.begin(), other.end());
-  if (works_in_slabs(o, g) && total_bytes(needed) > memory.limit()) {
-    auto const plan = plan_slabs(host, g, other, memory.limit());
-    check_memory(o, plan.memory, available);
-    if (!o.quiet) say("larger than memory: slabs of {} of {} slices\n", plan.slices, recon_shape_of(scan)[2]);
-    auto const result = naming(
-        o.scan.files.input, [&] { return recon_in_slabs(ctx, o, source, g, plan.slices, watch); });
+  if (total_bytes(needed) > memory.limit() && (works_in_slabs(o, g) || works_in_bands(o, g))) {
+    auto const result = reconstruct_in_parts(ctx, o, source, g, other, memory, watch);
     corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
     if (!o.quiet)
       for (auto const& line : corrected) say("{}\n", line);

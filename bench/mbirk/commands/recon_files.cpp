@@ -134,6 +134,13 @@ class result_files final : public result_stream {
 #endif
     done_ += slab.extent(2);
   }
+  void add_rows(view<float const, 3> band) override {
+    volume_->add_rows(band);
+#if defined(MBIRK_WITH_PNG)
+    middle_.take_rows(done_, band);
+#endif
+    done_ += band.extent(0);
+  }
   void finish(std::vector<std::pair<std::string, std::string>> const& record) override {
     volume_->finish(record);
     if (has_json(o_)) write_json(o_, record);

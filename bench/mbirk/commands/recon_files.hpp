@@ -46,15 +46,17 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
 void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record);
 
-/// The same files, written slab by slab.
+/// The same files, written in parts.
 class result_stream {
  public:
   virtual ~result_stream() = default;
   /// Writes the next slices.
   virtual void add(view<float const, 3> slab) = 0;
+  /// Writes the next rows, dense.
+  virtual void add_rows(view<float const, 3> band) = 0;
   virtual void finish(std::vector<std::pair<std::string, std::string>> const& record) = 0;
 };
-/// @param slab  slices of all slabs but the last
+/// @param slab  slices of all slabs but the last; 0: bands
 std::unique_ptr<result_stream> open_result(recon_command const& o, geometry_file const& g, index_t slab);
 
 }  // namespace mbirk::program

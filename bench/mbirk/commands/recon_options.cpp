@@ -69,8 +69,8 @@ std::shared_ptr<recon_command> add_recon_options(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--resume", o->resume, "Continue from a checkpoint")->type_name("FILE");
   add_memory_limit(command, o->memory_limit,
-                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp works in "
-                   "slabs that fit");
+                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp and fdk "
+                   "work in parts that fit");
   command
       .add_option("--save-parameters", o->save_parameters,
                    "Write all parameters, including automatic sizes, as JSON that --geometry reads")

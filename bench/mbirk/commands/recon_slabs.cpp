@@ -75,8 +75,8 @@ slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector
   return plan;
 }
 
-slab_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                           geometry_file const& g, index_t slices, run_watch& watch) {
+partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
+                              geometry_file const& g, index_t slices, run_watch& watch) {
   auto const [views, rows, channels] = source.shape();
   auto part = slab_of(g, std::min(slices, rows));
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, part.scan);
@@ -98,7 +98,7 @@ slab_result recon_in_slabs(recon_context const& ctx, recon_command const& o, mea
     return repaired;
   };
 
-  slab_result result;
+  partial_result result;
   progress bar(static_cast<std::size_t>(rows), o.quiet);
   result.repaired = read(0, now);
   for (index_t first = 0; first < rows; first += slices) {

@@ -26,14 +26,15 @@ struct slab_plan {
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
                      double limit);
 
-struct slab_result {
+/// What a reconstruction in parts reports.
+struct partial_result {
   repair_count repaired;
   std::vector<std::string> corrected, notes;
 };
 
 /// Reads, corrects, reconstructs and writes a slab after the other; the next one is read meanwhile.
 /// @throws io_error, interrupted, mbirk::error; no file is left then
-slab_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                           geometry_file const& g, index_t slices, run_watch& watch);
+partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
+                              geometry_file const& g, index_t slices, run_watch& watch);
 
 }  // namespace mbirk::program

@@ -18,29 +18,6 @@ std::string degrees(double radians) {
 /// Views from which a scan of less than a turn is complete.
 double needed_range(cone_parameters const& p) { return std::numbers::pi + 2 * half_fan_angle(p); }
 
-/// Weighs a circular cone-beam scan. Returns whether the detector is not centred and has half-fan weights.
-bool weigh(cone_parameters const& p, view<float, 3> y, std::vector<std::string>& notes) {
-  auto const multiply = [&](auto const& weight) {
-    for (index_t v = 0; v < y.extent(0); ++v)
-      for (index_t m = 0; m < y.extent(1); ++m)
-        for (index_t n = 0; n < y.extent(2); ++n) y(v, m, n) *= weight(v, n);
-  };
-  auto const coverage = coverage_of(p);
-  if (coverage == scan_coverage::short_scan) {
-    auto const weights = short_scan_weights(p);
-    multiply([&](index_t v, index_t n) { return weights[static_cast<std::size_t>(v * y.extent(2) + n)]; });
-    notes.push_back("views cover " + degrees(view_range(p.angles)) + ": Parker weights");
-  } else if (coverage == scan_coverage::too_short) {
-    notes.push_back("views cover " + degrees(view_range(p.angles)) + ", expected at least 180 and the fan angle, " +
-                    degrees(needed_range(p)) + ": the image has artefacts; method vcd needs no full range");
-  } else if (coverage == scan_coverage::one_sided) {
-    auto const weights = offset_detector_weights(p);
-    multiply([&](index_t, index_t n) { return weights[static_cast<std::size_t>(n)]; });
-    notes.push_back("the detector reaches farther to one side of the axis: half-fan weights");
-  }
-  return coverage == scan_coverage::one_sided;
-}
-
 }  // namespace
 
 scan_coverage coverage_of(cone_parameters const& p) {
@@ -55,6 +32,33 @@ scan_coverage coverage_of(cone_parameters const& p) {
   return offset > 0.1 * half && offset < half ? scan_coverage::one_sided : scan_coverage::full;
 }
 
+void direct_weights::apply(index_t first_view, view<float, 3> y) const {
+  if (values.empty()) return;
+  for (index_t v = 0; v < y.extent(0); ++v) {
+    float const* const factors = values.data() + (same_in_all_views ? 0 : (first_view + v) * y.extent(2));
+    for (index_t m = 0; m < y.extent(1); ++m)
+      for (index_t n = 0; n < y.extent(2); ++n) y(v, m, n) *= factors[n];
+  }
+}
+
+direct_weights direct_weights_of(cone_parameters const& p) {
+  direct_weights weights;
+  auto const coverage = coverage_of(p);
+  if (coverage == scan_coverage::short_scan) {
+    weights.values = short_scan_weights(p);
+    weights.notes.push_back("views cover " + degrees(view_range(p.angles)) + ": Parker weights");
+  } else if (coverage == scan_coverage::too_short) {
+    weights.notes.push_back("views cover " + degrees(view_range(p.angles)) +
+                            ", expected at least 180 and the fan angle, " + degrees(needed_range(p)) +
+                            ": the image has artefacts; method vcd needs no full range");
+  } else if (coverage == scan_coverage::one_sided) {
+    weights.values = offset_detector_weights(p);
+    weights.same_in_all_views = true;
+    weights.notes.push_back("the detector reaches farther to one side of the axis: half-fan weights");
+  }
+  return weights;
+}
+
 std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_file const& g, view<float, 3> sinogram,
                                            view<float, 3> recon) {
   std::vector<std::string> notes;
@@ -67,7 +71,12 @@ std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_fi
   }
   bool offset = false;
   auto const* cone = std::get_if<cone_parameters>(&g.parameters);
-  if (cone) offset = weigh(g.fan ? *g.fan : *cone, sinogram, notes);
+  if (cone) {
+    auto const weights = direct_weights_of(g.fan ? *g.fan : *cone);
+    weights.apply(0, sinogram);
+    notes.insert(notes.end(), weights.notes.begin(), weights.notes.end());
+    offset = weights.same_in_all_views;
+  }
   std::vector<std::string> warnings;
   std::vector<float> wide;
   view<float const, 3> y = sinogram;

@@ -18,6 +18,17 @@ enum class scan_coverage {
 };
 scan_coverage coverage_of(cone_parameters const& p);
 
+/// Factors of the line integrals of a circular cone-beam scan before a direct reconstruction.
+struct direct_weights {
+  std::vector<float> values;  ///< (views, channels), or (channels) if all views have the same; empty: all 1
+  bool same_in_all_views = false;
+  std::vector<std::string> notes;
+
+  /// Multiplies views [first_view, first_view + y.extent(0)).
+  void apply(index_t first_view, view<float, 3> y) const;
+};
+direct_weights direct_weights_of(cone_parameters const& p);
+
 /// filtered_recon of a scan whose views may cover less than a full turn, or whose detector reaches farther to one side:
 /// line integrals are weighted first, in place. Returns notes on what was done and on views that do not suffice.
 /// @throws mbirk::error

@@ -2,6 +2,7 @@
 #include "output/volume_stream.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "mbirk/io/npy.hpp"
 #include "output/volume_file.hpp"
@@ -20,11 +21,17 @@ using text_pairs = std::vector<std::pair<std::string, std::string>>;
 /// Formats whose files are slices one after the other.
 template <class File> class slice_stream final : public volume_stream {
  public:
-  template <class... Arguments> explicit slice_stream(Arguments const&... arguments) : file_(arguments...) {}
+  template <class... Arguments>
+  explicit slice_stream(std::string const& name, Arguments const&... arguments)
+      : name_(name), file_(name, arguments...) {}
   void add(view<float const, 3> slab) override { file_.add(slab); }
+  void add_rows(view<float const, 3>) override {
+    throw io_error(name_ + ": the format takes no bands of rows", source_location::current());
+  }
   void finish(text_pairs const&) override { file_.commit(); }
 
  private:
+  std::string name_;
   File file_;
 };
 
@@ -46,6 +53,12 @@ class npy_stream final : public volume_stream {
       }
     done_ += slices;
   }
+  void add_rows(view<float const, 3> band) override {
+    auto const values = to_span(band);
+    file_.write_at(start_ + done_ * shape_[1] * shape_[2] * static_cast<index_t>(sizeof(float)), values.data(),
+                   values.size_bytes());
+    done_ += band.extent(0);
+  }
   void finish(text_pairs const&) override { file_.commit(); }
 
  private:
@@ -55,21 +68,28 @@ class npy_stream final : public volume_stream {
 };
 
 #if defined(MBIRK_WITH_HDF5)
-/// Data set `recon` in chunks of about a MiB, each of which lies in one slab: HDF5 writes them without reading.
+/// Data set `recon` in chunks of about a MiB, each of which lies in one part: HDF5 writes them without reading.
 class hdf5_stream final : public volume_stream {
  public:
   hdf5_stream(std::string const& name, volume_options const& options) : file_(name) {
     auto const [rows, cols, slices] = options.shape;
     constexpr index_t largest = (index_t{1} << 20) / static_cast<index_t>(sizeof(float));
-    index_t const deep = std::clamp<index_t>(options.slab, 1, std::max<index_t>(1, slices));
+    bool const bands = options.slab == 0;
+    index_t const deep = std::clamp<index_t>(bands ? largest : options.slab, 1, std::max<index_t>(1, slices));
     index_t const wide = std::clamp<index_t>(largest / deep, 1, std::max<index_t>(1, cols));
-    index_t const high = std::clamp<index_t>(largest / (deep * wide), 1, std::max<index_t>(1, rows));
+    index_t const most = std::clamp<index_t>(largest / (deep * wide), 1, std::max<index_t>(1, rows));
+    index_t const high = bands ? std::min<index_t>(static_cast<index_t>(std::bit_floor(static_cast<std::size_t>(most))), 32)
+                               : most;
     file_.create<float>("recon", {rows, cols, slices}, options.compress, {high, wide, deep});
   }
   void add(view<float const, 3> slab) override {
     auto const values = to_span(slab);
     file_.write_slices("recon", done_, slab.extent(2), values.data());
     done_ += slab.extent(2);
+  }
+  void add_rows(view<float const, 3> band) override {
+    file_.write("recon", done_, band.extent(0), to_span(band).data());
+    done_ += band.extent(0);
   }
   void finish(text_pairs const& record) override {
     for (auto const& [key, text] : record) file_.attribute("recon", key, text);
@@ -83,6 +103,8 @@ class hdf5_stream final : public volume_stream {
 #endif
 
 }  // namespace
+
+bool takes_rows(std::string const& name) { return name.ends_with(".npy") || !is_volume_file(name); }
 
 std::unique_ptr<volume_stream> open_volume(std::string const& name, volume_options const& options) {
   require_volume_file(name);

@@ -1,4 +1,4 @@
-// Volumes that are written slab by slab, because they are larger than memory.
+// Volumes that are written in parts, because they are larger than memory: slabs of slices, or bands of rows.
 #pragma once
 
 #include <array>
@@ -18,14 +18,19 @@ class volume_stream {
   virtual ~volume_stream() = default;
   /// Writes the next slices. @throws io_error
   virtual void add(view<float const, 3> slab) = 0;
+  /// Writes the next rows, dense. A file takes either slabs or bands. @throws io_error if its format takes no bands
+  virtual void add_rows(view<float const, 3> band) = 0;
   /// Completes the file. @param record  attributes, for formats that have them. @throws io_error
   virtual void finish(std::vector<std::pair<std::string, std::string>> const& record) = 0;
 };
 
+/// Whether the format of this file takes bands of rows: .h5, .hdf5, .npy. Others consist of slices.
+bool takes_rows(std::string const& name);
+
 /// How a volume is written.
 struct volume_options {
   std::array<index_t, 3> shape{};  ///< (rows, cols, slices)
-  index_t slab = 1;                ///< slices of all slabs but the last
+  index_t slab = 1;                ///< slices of all slabs but the last; 0: bands, of a multiple of 32 rows
   voxel_grid grid = {};
   std::optional<std::array<double, 2>> window = {};  ///< TIFF: see tiff_output
   int compress = 0;                                  ///< HDF5: level, 0 to 9

@@ -91,6 +91,19 @@ struct middle_slices {
       : shapes{{{volume[0], volume[1]}, {volume[2], volume[1]}, {volume[2], volume[0]}}} {
     for (std::size_t p = 0; p < 3; ++p) values[p].resize(static_cast<std::size_t>(shapes[p][0] * shapes[p][1]));
   }
+  /// Takes what lies in rows [first, first + band.extent(0)).
+  void take_rows(index_t first, view<float const, 3> band) {
+    auto const [rows, cols] = shapes[0];
+    index_t const slices = shapes[1][0];
+    if (cols == 0 || slices == 0) return;
+    auto const at = [](index_t line, index_t width, index_t n) { return static_cast<std::size_t>(line * width + n); };
+    for (index_t i = 0; i < band.extent(0); ++i) {
+      for (index_t j = 0; j < cols; ++j) values[0][at(first + i, cols, j)] = band(i, j, slices / 2);
+      for (index_t k = 0; k < slices && first + i == rows / 2; ++k)
+        for (index_t j = 0; j < cols; ++j) values[1][at(k, cols, j)] = band(i, j, k);
+      for (index_t k = 0; k < slices; ++k) values[2][at(k, rows, first + i)] = band(i, cols / 2, k);
+    }
+  }
   /// Takes what lies in slices [first, first + slab.extent(2)).
   void take(index_t first, view<float const, 3> slab) {
     auto const [rows, cols] = shapes[0];

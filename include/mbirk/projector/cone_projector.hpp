@@ -99,6 +99,12 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
     }
   }
 
+  template <class Context>
+  static kernel::group_batches back_batches(Context const& ctx, cone_host_tables const& t,
+                                            device_plan<Context> const& plan) {
+    return kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices,
+                                workers_for(ctx, plan.groups.size()));
+  }
   template <int Power, bool Unit, class Context, class Sinogram, class VoxelColumns>
   static void launch_back(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t, Sinogram channel_major,
                           kernel::chunked_shape const& shape, device_plan<Context> const& plan,
@@ -112,10 +118,8 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
                                     t.elevations.stride, shape, {t.padded_slices / B::lanes, block_back::most_packs},
                                     plan.groups.all()});
     } else {
-      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices,
-                                                workers_for(ctx, plan.groups.size()));
       kernel::cone_back<B, Power, Unit> kernel{
-          {make_cone_view(ctx, s, t, plan), channel_major, shape, plan.groups.all(), batches},
+          {make_cone_view(ctx, s, t, plan), channel_major, shape, plan.groups.all(), back_batches(ctx, t, plan)},
           voxel_columns,
           observe(ctx, plan.offsets)};
       kernel.plan_scratch();
@@ -130,6 +134,29 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
                                          int coeff_power, VoxelColumns voxel_columns) {
     if (coeff_power == 2) launch_back<2, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
     else launch_back<1, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
+  }
+  /// Adds the back projection of some views, which channel_major has, to the voxel columns, on the host. It goes view
+  /// by view: blocks of views that are added in their order give the bits of all views at once.
+  template <class Context, class VoxelColumns>
+  static void back_project_views(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t,
+                                 index_t first_view,
+                                 typename Context::backend::template cursor<float const> channel_major,
+                                 kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                                 VoxelColumns voxel_columns) {
+    static_assert(!on_device<Context>);
+    using B = typename Context::backend;
+    auto view = make_cone_view(ctx, s, t, plan);
+    view.geometry.views = shape.views;
+    view.positions = view.positions + first_view;
+    view.elevations = view.elevations + first_view * view.elevation_stride;
+    if (view.elevation_stride > 0) view.largest_elevation += first_view;
+    kernel::cone_back<B, 1, false> kernel{
+        {view, channel_major, shape, plan.groups.all(), back_batches(ctx, t, plan)},
+        voxel_columns,
+        observe(ctx, plan.offsets),
+        true};
+    kernel.plan_scratch();
+    launch(ctx, kernel.batches.count, kernel);
   }
   /// The partial sums must be few compared with the sinogram; otherwise the fused pass would not save traffic.
   template <class Context>

@@ -164,6 +164,7 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
 
   typename B::template cursor<float> voxel_columns;
   typename I::template cursor<index_t const> offsets;     // offsets of the planned pixels' voxel columns
+  bool adds = false;                                      // to what is in voxel_columns, which is replaced otherwise
   scratch_part tile{};
 
   void plan_scratch() {
@@ -175,9 +176,15 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
     auto const batch = this->batches.of(task, this->groups);
     auto const x = s.template at<float>(tile);
     index_t const padded = this->view.padded_slices;
-    for (index_t g = 0; g < batch.size(); ++g)
-      for (index_t k = 0; k < batch[g].count * padded; k += B::lanes)
-        B::store(x + (g * tile_size() + k), B::constant(0));
+    for (index_t g = 0; g < batch.size(); ++g) {
+      auto const columns = x + g * tile_size();
+      if (adds) {
+        for (int p = 0; p < batch[g].count; ++p)
+          load_voxel_column<B>(this->view.shape(), at(batch[g], p), columns + p * padded);
+      } else {
+        for (index_t k = 0; k < batch[g].count * padded; k += B::lanes) B::store(columns + k, B::constant(0));
+      }
+    }
     this->begin(s);
     index_t const share = Unit ? 0 : prefetch_share(batch, this->shape);
     for (index_t v = 0; v < this->view.geometry.views; ++v) {
@@ -192,11 +199,14 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
       for (int p = 0; p < batch[g].count; ++p) {
         auto const from = x + (g * tile_size() + p * padded);
         store_voxel_column<B>(this->view.shape(), [&](index_t k) MBIRK_FLAT { return B::load(from + k); },
-                              voxel_columns + I::load_value(offsets + (batch[g].first + p)));
+                              at(batch[g], p));
       }
   }
 
  private:
+  MBIRK_HD typename B::template cursor<float> at(pixel_group const& group, int p) const noexcept {
+    return voxel_columns + I::load_value(offsets + (group.first + p));
+  }
   MBIRK_HD index_t tile_size() const noexcept { return group_pixels * this->view.padded_slices; }
 };
 

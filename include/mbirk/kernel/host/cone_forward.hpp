@@ -48,16 +48,10 @@ template <class B> struct cone_views {
   /// Copies the voxel columns of a batch to scratch, aligned and padded with zeros.
   template <class Scratch> MBIRK_HD void copy_batch(index_t batch, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
-    index_t const half = view.half_slices();
     for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size())
-      for (int p = 0; p < groups[g].count; ++p) {
-        auto const from = voxel_columns + I::load_value(offsets + (groups[g].first + p));
-        auto const to = x + p * view.padded_slices;
-        copy_padded<B>(from, view.mirrored ? half : view.geometry.slices, to, half);
-        if (view.mirrored)
-          for (index_t k = 0; k < half; k += B::lanes)
-            B::store(to + (half + k), reversed<B>(B::load(from + (2 * half - B::lanes - k))));
-      }
+      for (int p = 0; p < groups[g].count; ++p)
+        load_voxel_column<B>(view.shape(), voxel_columns + I::load_value(offsets + (groups[g].first + p)),
+                             x + p * view.padded_slices);
   }
   /// Prefetches part `part` of `parts` of the voxel columns of a batch that is copied next.
   MBIRK_HD void prefetch_batch(index_t batch, index_t part, index_t parts) const noexcept {

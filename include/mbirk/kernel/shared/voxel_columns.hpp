@@ -48,6 +48,18 @@ MBIRK_INLINE void store_voxel_column(voxel_column_shape const& shape, At const& 
       B::store(to + (shape.slices - B::lanes - k), reversed<B>(at(half + k)));
 }
 
+/// Copies a column in slice order from `from` to such a column at `to`, padded with zeros: the inverse of
+/// store_voxel_column.
+template <class B>
+MBIRK_INLINE void load_voxel_column(voxel_column_shape const& shape, typename B::template cursor<float const> from,
+                                    typename B::template cursor<float> to) noexcept {
+  index_t const half = shape.half();
+  copy_padded<B>(from, shape.mirrored ? half : shape.slices, to, half);
+  if (shape.mirrored)
+    for (index_t k = 0; k < half; k += B::lanes)
+      B::store(to + (half + k), reversed<B>(B::load(from + (shape.slices - B::lanes - k))));
+}
+
 /// Sums partial voxel columns in the order of the tasks that computed them. A task is a group.
 template <class B> struct reduce_partials {
   using I = typename B::index_backend;

@@ -1,0 +1,151 @@
+// FDK of scans that are larger than memory: some rows of a reconstruction, to which the views are added block by block.
+// Users also include projector/cone.hpp or projector/all.hpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mbirk/recon/direct_recon.hpp"
+
+namespace mbirk {
+
+/// Rows of a reconstruction whose first row is a multiple of this form a band: pixels are grouped as in the whole.
+inline constexpr index_t fdk_band_unit = 4 * kernel::tile_side;
+
+/// fdk_recon of some rows of the reconstruction, to the same bits, from views that are given in blocks:
+///
+///     fdk_band band(ctx, scan, first_row, recon);      // recon: (rows of the band, cols, slices)
+///     while (band.views() < views) band.add(next_block);
+///     band.finish();
+///
+/// The context, the scan and recon must outlive it. Memory: 16 bytes for each pixel of the band, for each one inside the
+/// mask while it is made, and during add a channel-major copy of the block. A band costs its share of the back projection, and filters all views.
+/// Source: Feldkamp, Davis, Kress 1984; the decomposition is mbirk's own.
+template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
+  using Context = context<Exec, Instr>;
+  using P = detail::projector<cone_geometry>;
+  static_assert(!on_device<Context>, "fdk_band runs on the host");
+
+ public:
+  /// Sets recon to 0.
+  /// @param first_row  of the reconstruction, a multiple of fdk_band_unit.
+  /// @param recon      (rows, cols, slices): a multiple of fdk_band_unit rows, or all rows from first_row on; may not
+  ///                   alias the sinogram.
+  /// @throws shape_error, parameter_error; allocation_error when the lists do not fit.
+  fdk_band(Context const& ctx, cone_scan const& s, index_t first_row, view<float, 3> recon)
+      : ctx_(ctx),
+        scan_(s),
+        recon_(checked(ctx, s, first_row, recon)),
+        plan_(ctx, rows_of_mask(s, first_row, recon)),
+        tables_(ctx, s) {
+    set_to_zero();
+  }
+  fdk_band(fdk_band const&) = delete;
+  fdk_band& operator=(fdk_band const&) = delete;
+
+  /// Number of views that have been added.
+  index_t views() const noexcept { return views_; }
+
+  /// Filters the next views and adds their back projection.
+  /// @param sinogram  (any number of views, rows, channels), line integrals.
+  /// @throws shape_error, parameter_error before anything runs; allocation_error.
+  void add(view<float const, 3> sinogram, filter_options const& options = {}) {
+    auto const& g = scan_.geometry();
+    detail::check_filter(options, "fdk_band");
+    index_t const count = sinogram.extent(0);
+    require<shape_error>(count <= g.views - views_, [&] {
+      return detail::message("fdk_band: sinogram has ", count, " views, expected at most the ", g.views - views_,
+                             " that have not been added");
+    });
+    detail::check(ctx_, sinogram, {count, g.rows, g.channels}, "fdk_band", "sinogram", "(views, rows, channels)");
+    [[maybe_unused]] auto const guard = ctx_.instr.scope(
+        {detail::operation_name<cone_geometry, "fdk_recon">, count * plan_.pixels * g.slices});
+    auto const shape = shape_of(count);
+    temporary<float, Context> filtered(ctx_, "filtered views", shape.size());
+    detail::filter_to_channel_major(ctx_, scan_, sinogram, filtered, shape, options);
+    [[maybe_unused]] auto const stage = ctx_.instr.stage("project");
+    P::back_project_views(ctx_, scan_, tables_, views_, observe(ctx_, filtered), shape, plan_,
+                          observe(ctx_, recon_, "recon", array_role::output));
+    views_ += count;
+  }
+
+  /// Weighs the slices of a helical scan.
+  /// @param warnings  receives a text when the result is only approximate; may be null.
+  /// @throws parameter_error if views are missing
+  void finish(std::vector<std::string>* warnings = nullptr) {
+    require(views_ == scan_.geometry().views, [&] {
+      return detail::message("fdk_band: ", views_, " views have been added, expected all ", scan_.geometry().views);
+    });
+    [[maybe_unused]] auto const guard = ctx_.instr.scope({detail::operation_name<cone_geometry, "fdk_recon">, 0});
+    detail::weigh_slices(ctx_, scan_, plan_, observe(ctx_, recon_, "recon", array_role::output), warnings);
+  }
+
+ private:
+  static view<float, 3> checked(Context const& ctx, cone_scan const& s, index_t first_row, view<float, 3> recon) {
+    auto const [rows, cols, slices] = s.recon_shape();
+    require(first_row >= 0 && first_row <= rows && first_row % fdk_band_unit == 0, [&] {
+      return detail::message("fdk_band: first_row is ", first_row, ", expected a multiple of ", fdk_band_unit,
+                             " up to ", rows);
+    });
+    index_t const left = rows - first_row;
+    bool const whole_units = recon.extent(0) % fdk_band_unit == 0;
+    require<shape_error>(recon.extent(0) == left || (recon.extent(0) < left && whole_units), [&] {
+      return detail::message("fdk_band: recon has ", recon.extent(0), " rows, expected a multiple of ", fdk_band_unit,
+                             ", or all ", left, " from row ", first_row, " on");
+    });
+    detail::check(ctx, recon, {recon.extent(0), cols, slices}, "fdk_band", "recon", "(rows, cols, slices)");
+    return recon;
+  }
+  /// The pixels of the band, cut out of the plan of the whole: kernels read whole packs, so what follows the last pixel
+  /// must be the same too.
+  static kernel::pixel_plan rows_of_mask(cone_scan const& s, index_t first_row, view<float, 3> recon) {
+    auto const whole = detail::mask_pixels(s, recon.strides());
+    index_t const end_row = first_row + recon.extent(0);
+    auto const row_of = [&](kernel::pixel_group const& group) {
+      return index_t{whole.rows[static_cast<std::size_t>(group.first)]};
+    };
+    kernel::pixel_plan plan;
+    index_t first = 0;
+    for (auto group : whole.groups) {
+      if (row_of(group) < first_row || row_of(group) >= end_row) continue;
+      if (plan.groups.empty()) first = group.first;
+      group.first -= first;
+      plan.groups.push_back(group);
+      plan.pixels += group.count;
+    }
+    auto const cut = [&](auto const& from, index_t count) {
+      return std::vector(from.begin() + first, from.begin() + first + count);
+    };
+    plan.rows = cut(whole.rows, plan.pixels + kernel::group_pixels);
+    plan.cols = cut(whole.cols, plan.pixels + kernel::group_pixels);
+    plan.offsets = cut(whole.offsets, plan.pixels);
+    for (auto& offset : plan.offsets) offset -= first_row * recon.stride(0);
+    return plan;
+  }
+  kernel::chunked_shape shape_of(index_t views) const {
+    auto g = scan_.geometry();
+    g.views = views;
+    return P::channel_major_shape<Context>(g);
+  }
+  void set_to_zero() {
+    using B = typename Context::backend;
+    [[maybe_unused]] auto const guard = ctx_.instr.scope({detail::operation_name<cone_geometry, "fdk_recon">, 0});
+    [[maybe_unused]] auto const stage = ctx_.instr.stage("zero");
+    std::vector<index_t> offsets;
+    for (index_t i = 0; i < recon_.extent(0); ++i)
+      for (index_t j = 0; j < recon_.extent(1); ++j) offsets.push_back(i * recon_.stride(0) + j * recon_.stride(1));
+    device_table const columns(ctx_, offsets, "pixel offsets of a band");
+    launch(ctx_, ceil_div(columns.size(), kernel::zero_columns<B>::batch),
+           kernel::zero_columns<B>{observe(ctx_, recon_, "recon", array_role::output), observe(ctx_, columns),
+                                   columns.size(), recon_.extent(2)});
+  }
+
+  Context const& ctx_;
+  cone_scan const& scan_;
+  view<float, 3> recon_;
+  detail::device_plan<Context> plan_;
+  typename P::template tables<Context> tables_;
+  index_t views_ = 0;
+};
+
+}  // namespace mbirk
