@@ -110,35 +110,43 @@ with tempfile.TemporaryDirectory() as name:
     cone = folder / "cone.json"
     cone.write_text(json.dumps({"geometry": "cone", "angles": {**angles, "stop": 2 * math.pi},
                                 "params": {"source_detector_dist": 96, "source_iso_dist": 48}}))
-    expect_failure(ranks(2, str(scan), "--geometry", str(cone), *bad), "found geometry cone and --method vcd", folder)
+    fan, flat = folder / "fan.json", folder / "flat.npy"
+    fan.write_text(cone.read_text().replace('"cone"', '"fan"'))
+    write_npy(flat, (VIEWS, 1, CHANNELS), [0.1] * VIEWS * CHANNELS)
+    expect_failure(ranks(2, str(flat), "--geometry", str(fan), *bad), "found geometry fan and --method vcd", folder)
     turned = folder / "turned.json"
     distances = {"source_detector_dist": 96, "source_iso_dist": 48}
     turned.write_text(json.dumps({"geometry": "cone", "angles": {**angles, "stop": 4}, "params": distances}))
     done = ranks(2, str(scan), "--geometry", str(turned), "--method", "fdk", *bad)
     expect_failure(done, "the views do not cover a full turn", folder)
 
-    fdk = [str(scan), "--geometry", str(cone), "--no-png", "--threads", "1", "--method", "fdk"]
-    out = {n: folder / f"fdk_{n}.npy" for n in range(5)}
-    subprocess.run([mbirk, "recon", *fdk, "--quiet", "--out", str(out[0])], check=True)
-    for n in 1, 2, 3, 4:
-        result = ranks(n, *fdk, "--out", str(out[n]))
-        expect(result.returncode == 0, f"fdk with {n} ranks: {result.stderr}")
-        expect(out[n].read_bytes() == out[1].read_bytes(), f"fdk: {n} ranks give the bits of one")
-    expected, found = read_npy(out[0]), read_npy(out[1])
-    expect(len(expected) == len(found), "fdk: the shape of the volume")
-    # The sum of 20 views in another order.
-    largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
-    expect(largest <= 1e-6, f"fdk agrees with mbirk recon: {largest}")
+    in_cone = [str(scan), "--geometry", str(cone), "--no-png", "--threads", "1"]
+    for method, options in ("fdk", []), ("vcd", vcd), ("vcd", ["--max-iterations", "2"]):
+        out = {n: folder / f"cone_{n}.npy" for n in range(5)}
+        subprocess.run([mbirk, "recon", *in_cone, "--quiet", "--method", method, *options, "--out", str(out[0])], check=True)
+        for n in 1, 2, 3, 4:
+            result = ranks(n, *in_cone, "--method", method, *options, "--out", str(out[n]))
+            expect(result.returncode == 0, f"{method} with {n} ranks: {result.stderr}")
+            expect(out[n].read_bytes() == out[1].read_bytes(), f"{method}: {n} ranks give the bits of one")
+        expected, found = read_npy(out[0]), read_npy(out[1])
+        expect(len(expected) == len(found), f"{method}: the shape of the volume")
+        # The sum of 20 views in another order.
+        largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
+        expect(largest <= 1e-6, f"{method} agrees with mbirk recon: {largest}")
     expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":", *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
                                   capture_output=True, text=True, timeout=300), "ranks were started with different options", folder)
 
     # A rank, or all of them, are killed after some iteration; another number of ranks goes on to the bits of one run.
     # The run that is killed has more iterations than it can get to; the others need not wait for as many.
-    endless = [*common, "--max-iterations", "4000", "--stop-threshold-change-pct", "0"]
-    long = [*common, "--max-iterations", "100", "--stop-threshold-change-pct", "0"]
+    def iterations(most):
+        return ["--max-iterations", str(most), "--stop-threshold-change-pct", "0"]
     whole, state = folder / "whole.npy", folder / "state.checkpoint"
-    subprocess.run([mbirk, "recon", *long, "--quiet", "--out", str(whole)], check=True)
-    for first, then, kill_all in (2, 3, False), (3, 1, True):
+    result = ranks(1, *in_cone, *iterations(30), "--quiet", "--out", str(whole))
+    expect(result.returncode == 0, f"cone beam: {result.stderr}")
+    for scan_options, first, then, kill_all in (in_cone, 3, 2, False), (common, 2, 3, False), (common, 3, 1, True):
+        endless, long = [*scan_options, *iterations(4000)], [*scan_options, *iterations(30 if scan_options is in_cone else 100)]
+        if scan_options is common:
+            subprocess.run([mbirk, "recon", *long, "--quiet", "--out", str(whole)], check=True)
         state.unlink(missing_ok=True)
         job = subprocess.Popen([*launch, str(first), mbirk_mpi, "recon", *endless, "--quiet", "--checkpoint", str(state), "--out", str(folder / "killed.npy")],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

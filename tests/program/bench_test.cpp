@@ -220,6 +220,33 @@ TEST(Estimate, OfAGeometryFile) {
   expect_failure(mbirk_program({"estimate", "recon", "--geometry", file}), 2, "sinogram_shape is missing");
 }
 
+TEST(Estimate, OfRanks) {
+  auto const of = [](std::vector<std::string> const& more) {
+    std::vector<std::string> arguments{"estimate", "cone_mbir_recon", "--size", "64", "--threads", "1", "--ranks"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return mbirk_program(arguments);
+  };
+  auto const done = of({"4", "--json", "--network", "10,1"});
+  ASSERT_EQ(done.code, 0) << done;
+  auto const e = json::parse(done.out)["ranks"];
+  EXPECT_EQ(e["ranks"], 4);
+  EXPECT_GT(e["efficiency"], 0.5);
+  EXPECT_LT(e["efficiency"], 1.0);
+  // 128 subsets: four exchanges of log2 4 messages, and twice the voxels of the other ranks.
+  EXPECT_EQ(e["latencies"], 128 * 4 * 2);
+  double const sums = 128 * (16 * 64 + 24), voxels = (e["bytes sent"].get<double>() - sums) / (2 * 4 * 0.75);
+  EXPECT_GT(voxels, 0.7 * 64 * 64 * 64);
+  EXPECT_LT(voxels, 0.8 * 64 * 64 * 64);
+  EXPECT_NEAR(e["communication"], 10e-6 * 128 * 8 + 1e-9 * e["bytes sent"].get<double>(), 1e-9);
+  EXPECT_GT(e["memory"], 4.0 * 64 * 64 * 64);
+  auto const text = of({"1"});
+  EXPECT_NE(text.out.find("efficiency 100 %"), std::string::npos) << text;
+  expect_failure(of({"17"}), 2, "17 ranks for 16 ranges of views");
+  expect_failure(of({"2", "--network", "fast"}), 2, "--network is \"fast\", expected microseconds and GB/s");
+  expect_failure(mbirk_program({"estimate", "cone_back_project", "--size", "8", "--ranks", "2"}), 2,
+                 "--ranks is for recon, found back_project");
+}
+
 TEST(Estimate, BadUsage) {
   expect_failure(mbirk_program({"estimate", "nothing", "--size", "8"}), 2,
                  "operation nothing is not known, expected one of parallel_forward_project");

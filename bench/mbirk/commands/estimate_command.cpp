@@ -5,6 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
 
 #include "commands/command.hpp"
 #include "gpu/prediction.hpp"
@@ -15,6 +18,7 @@
 #include "operations/modelled_work.hpp"
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
+#include "operations/ranks_estimate.hpp"
 #include "operations/recon_memory.hpp"
 #include "process/streams.hpp"
 
@@ -22,8 +26,9 @@ namespace mbirk::program {
 namespace {
 
 struct estimate_options : common_options {
-  std::string op, geometry, gpu;
+  std::string op, geometry, gpu, network = "2,12.5";
   std::optional<index_t> size;
+  std::optional<int> ranks;
   bool as_json = false;
 };
 
@@ -108,6 +113,27 @@ void print_prediction(gpu::device const& on, gpu::prediction const& p) {
   for (auto const& t : p.launches) show("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
 }
 
+ranks_estimate estimate_by_ranks(estimate_options const& o, operation const& op, any_scan const& any,
+                                 exec::host const& host) {
+  require(op.name == "recon", [&] { return "--ranks is for recon, found " + op.name; });
+  return std::visit([&]<class Scan>(Scan const& scan) -> ranks_estimate {
+    if constexpr (std::is_same_v<Scan, std::monostate>) return {};
+    else return estimate_ranks(scan, *o.ranks, host.threads(), read_network(o.network), host);
+  }, any);
+}
+json to_json(ranks_estimate const& e) {
+  return {{"ranks", e.ranks},          {"compute", e.compute}, {"communication", e.communication},
+          {"seconds", e.seconds()},    {"alone", e.alone},     {"efficiency", e.efficiency()},
+          {"bytes sent", e.bytes},     {"latencies", e.latencies}, {"memory", e.memory}};
+}
+void print_ranks(ranks_estimate const& e, int threads, std::string const& carrier) {
+  show("\nBy {} ranks of {} threads, with messages of {} (us,GB/s): an iteration of 128 subsets takes {:.4g} s, "
+       "{:.4g} s of it for messages; efficiency {:.3g} %. A rank sends {}, waits {:.0f} times for a message, and needs "
+       "{} at most. Modelled, not measured.\n",
+       e.ranks, threads, carrier, e.seconds(), e.communication, 100 * e.efficiency(), bytes_text(e.bytes), e.latencies,
+       bytes_text(e.memory));
+}
+
 int estimate(estimate_options const& o) {
   require_host(o, "estimate");
   require(o.size.has_value() != !o.geometry.empty(),
@@ -128,6 +154,8 @@ int estimate(estimate_options const& o) {
   auto const* const on = o.gpu.empty() ? nullptr : &find_gpu(o.gpu);
   std::optional<gpu::prediction> predicted;
   if (on) predicted = predict_on(*on, entry, o, given, x);
+  std::optional<ranks_estimate> shared;
+  if (o.ranks) shared = estimate_by_ranks(o, *entry.op, problem.scan(), exec);
   auto const roofs = measure_ceilings(exec);
   index_t const modelled = std::min(o.size.value_or(largest_modelled), largest_modelled);
   auto work = work_of(entry, problem_shape::cube(modelled));
@@ -150,6 +178,7 @@ int estimate(estimate_options const& o) {
             {"seconds", {{"FMA ceiling", work.fma_seconds(roofs)}, {"memory ceiling", work.memory_seconds(roofs)}}},
             {"ceilings", to_json(roofs)}};
     if (on) report["gpu"] = predicted ? to_json(*on, *predicted) : json();
+    if (shared) report["ranks"] = to_json(*shared);
     show("{}\n", report.dump(1));
     return done;
   }
@@ -168,6 +197,7 @@ int estimate(estimate_options const& o) {
       work.roof(roofs), work.fma_seconds(roofs), work.flops,
       o.size && *o.size <= largest_modelled ? "" : fmt::format(" of {}^3, by items", modelled), 1e-9 * roofs.fma.best,
       work.memory_seconds(roofs), 1e-9 * roofs.levels.back().read.best);
+  if (shared) print_ranks(*shared, exec.threads(), o.network);
   if (predicted) print_prediction(*on, *predicted);
   else if (on)
     show("\nOn an {}: not predicted: {}.\n", on->name,
@@ -187,6 +217,12 @@ void add_estimate_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("FILE");
   command->add_option("--on", o->gpu, "Also predict the time on a GPU: A100, L40S, \"RTX 4090\", H100, H200, B200, ...")
       ->type_name("GPU");
+  command->add_option("--ranks", o->ranks, "Of recon: also by so many processes of mbirk-mpi")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  command->add_option("--network", o->network, "What their messages take: microseconds and GB/s")
+      ->capture_default_str()
+      ->type_name("US,GB_S");
   command->add_flag("--json", o->as_json, "Print JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return estimate(*o); }; });

@@ -14,14 +14,23 @@ std::string data_sum(void const* data, std::size_t bytes) {
 }
 
 std::uint64_t rows_sum(view<float const, 3> const& rows, index_t first) {
-  std::uint64_t total = 0;
+  return rows_sum(sums_of_rows(rows, std::vector<std::uint32_t>(static_cast<std::size_t>(rows.extent(1)), 0)), first);
+}
+std::vector<std::uint32_t> sums_of_rows(view<float const, 3> const& rows, std::vector<std::uint32_t> before) {
   auto const bytes = static_cast<std::size_t>(rows.extent(2)) * sizeof(float);
   for (index_t m = 0; m < rows.extent(1); ++m) {
-    mbirk::detail::crc32 sum;
+    auto& of_row = before[static_cast<std::size_t>(m)];
+    mbirk::detail::crc32 sum(of_row);
     for (index_t v = 0; v < rows.extent(0); ++v) sum.add(&rows(v, m, 0), bytes);
-    // The multiplier depends on the row, so that rows in another order have another sum.
-    total += sum.value() * (2 * static_cast<std::uint64_t>(first + m) + 1) * 0x9e3779b97f4a7c15u;
+    of_row = sum.value();
   }
+  return before;
+}
+std::uint64_t rows_sum(std::vector<std::uint32_t> const& rows, index_t first) {
+  std::uint64_t total = 0;
+  for (index_t m = 0; m < std::ssize(rows); ++m)
+    // The multiplier depends on the row, so that rows in another order have another sum.
+    total += rows[static_cast<std::size_t>(m)] * (2 * static_cast<std::uint64_t>(first + m) + 1) * 0x9e3779b97f4a7c15u;
   return total;
 }
 std::string sum_text(std::uint64_t sum) { return fmt::format("sum64 {:016x}", sum); }

@@ -19,6 +19,9 @@ using data_sums = std::map<std::string, std::string>;
 std::string data_sum(void const* data, std::size_t bytes);
 /// Checksum of a sinogram of which the rows from `first` on are given. Those of parts add up, modulo 2^64.
 std::uint64_t rows_sum(view<float const, 3> const& rows, index_t first = 0);
+/// The sums of the single rows, continued from those of the views before; and the sum of them all.
+std::vector<std::uint32_t> sums_of_rows(view<float const, 3> const& rows, std::vector<std::uint32_t> before);
+std::uint64_t rows_sum(std::vector<std::uint32_t> const& rows, index_t first = 0);
 std::string sum_text(std::uint64_t sum);
 
 /// The record as JSON with MBIRJAX's names. Non-finite numbers become null.

@@ -94,7 +94,7 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
   app.set_version_flag("--version", fmt::format("mbirk-mpi {}, {}", mbirk::version_string, mbirk::instruction_set()));
   app.require_subcommand(1);
   app.footer("mpirun -n N mbirk-mpi recon ... takes the options of mbirk recon, in parallel beam (fbp, vcd) and\n"
-             "cone beam (fdk).\n"
+             "cone beam (fdk, vcd).\n"
              "Exit codes: 0 done, 1 a reconstruction was interrupted, 2 bad usage or input.");
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = add_recon_options(*command);

@@ -1,12 +1,15 @@
 // Types shared by the reconstructions of mbirk-mpi, by slices and by views.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "commands/interrupt.hpp"
+#include "commands/iteration_progress.hpp"
 #include "commands/recon_files.hpp"
 #include "commands/run_watch.hpp"
 #include "input/geometry_file.hpp"
@@ -16,6 +19,7 @@
 #include "mbirk/distributed/agreement.hpp"
 #include "mbirk/distributed/mpi.hpp"
 #include "operations/recon_run.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 
@@ -67,7 +71,33 @@ inline void correct_part(rank_run const& r, scan_input& scan, view<float, 3> y, 
 
 /// Slices of parallel beam. Returns nothing if it was interrupted.
 std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& scan);
-/// The method of Feldkamp, Davis and Kress, by ranks that have views.
-finished_recon fdk_of_views(rank_run const& r, scan_input& scan);
+/// Views of cone beam. Returns nothing if it was interrupted.
+std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan);
+
+/// Calls run, an iterative reconstruction, and shows its progress. @param done  iterations of an earlier run
+template <class Run>
+recon_log iterate_in_ranks(rank_run const& r, recon_options& options, int done, Run const& run) {
+  r.watch.step("first image");
+  iteration_progress bar(options.max_iterations, done, r.o.quiet);
+  options.progress = [&](iteration_report const& report) {
+    bar.done(report);
+    r.watch.step(fmt::format("iteration {} of {} done", report.iteration, report.iterations));
+    return !interrupt_asked();
+  };
+  auto record = naming(r.o.scan.files.input, run);
+  bar.clear();
+  return record;
+}
+/// Whether a reconstruction was interrupted, which rank 0 then says.
+inline bool interrupted_before_the_end(rank_run const& r, recon_log const& record, recon_options const& options) {
+  if (!record.cancelled || record.num_iterations >= options.max_iterations) return false;
+  if (r.is_root())
+    diagnose("mbirk: interrupted after iteration {} of {} (exit code 1); {}\n", record.num_iterations,
+             options.max_iterations,
+             r.o.checkpoint.empty() ? std::string("nothing was written")
+                                    : fmt::format("the state is in {}, and --resume {} continues", r.o.checkpoint,
+                                                  r.o.checkpoint));
+  return true;
+}
 
 }  // namespace mbirk::program

@@ -202,28 +202,12 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
   auto& record = out.record;
   view<float, 3> const x(image.data(), recon_shape);
   if (vcd) {
-    r.watch.step("first image");
-    iteration_progress bar(options.max_iterations, done_before, o.quiet);
-    options.progress = [&](iteration_report const& report) {
-      bar.done(report);
-      r.watch.step(fmt::format("iteration {} of {} done", report.iteration, report.iterations));
-      return !interrupt_asked();
-    };
     std::optional<view<float const, 3>> w;
     if (weighted) w.emplace(weights.data(), shape);
-    record = naming(o.scan.files.input, [&] {
+    record = iterate_in_ranks(r, options, done_before, [&] {
       return slab_recon(r.ctx, ranks, slab, view<float const, 3>(sinogram.data(), shape), w, x, options);
     });
-    bar.clear();
-    if (record.cancelled && record.num_iterations < options.max_iterations) {
-      if (r.is_root())
-        diagnose("mbirk: interrupted after iteration {} of {} (exit code 1); {}\n", record.num_iterations,
-                 options.max_iterations,
-                 o.checkpoint.empty() ? std::string("nothing was written")
-                                      : fmt::format("the state is in {}, and --resume {} continues", o.checkpoint,
-                                                    o.checkpoint));
-      return {};
-    }
+    if (interrupted_before_the_end(r, record, options)) return {};
   } else {
     r.watch.step(o.method);
     agree(ranks, [&] {

@@ -66,9 +66,9 @@ void check_scan(recon_command const& o, geometry_file const& g) {
     return;
   }
   auto const* cone = std::get_if<cone_parameters>(&g.parameters);
-  require<io_error>(cone && !g.fan && o.method == "fdk", [&] {
-    return fmt::format("mbirk-mpi reconstructs parallel beam (fbp, vcd) and cone beam (fdk), found geometry {} and "
-                       "--method {}; mbirk recon has all",
+  require<io_error>(cone && !g.fan, [&] {
+    return fmt::format("mbirk-mpi reconstructs parallel beam (fbp, vcd) and cone beam (fdk, vcd), found geometry {} "
+                       "and --method {}; mbirk recon has all",
                        g.fan ? "fan"
                              : std::visit([]<class Geometry>(mbirk::scan<Geometry> const&) { return Geometry::name; },
                                           g.scan),
@@ -78,9 +78,9 @@ void check_scan(recon_command const& o, geometry_file const& g) {
     return std::string("--stripes and --drift need all views of a row, of which each rank has some: expected none of "
                        "them; mbirk prepare applies them before");
   });
-  require<io_error>(coverage_of(*cone) == scan_coverage::full, [] {
-    return std::string("the views do not cover a full turn, or the detector reaches farther to one side of the axis: "
-                       "expected neither, because mbirk-mpi has no weights for them; mbirk recon has");
+  require<io_error>(o.method == "vcd" || coverage_of(*cone) == scan_coverage::full, [] {
+    return std::string("--method fdk: the views do not cover a full turn, or the detector reaches farther to one side "
+                       "of the axis: expected neither, because mbirk-mpi has no weights for them; mbirk recon has");
   });
 }
 void open(recon_command const& o, memory_budget const& memory, bool writes, scan_input& scan) {
@@ -142,7 +142,7 @@ int reconstruct_in_ranks(recon_command const& given, distributed::mpi const& ran
   run_watch watch("recon", o.monitor, o.quiet);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   rank_run const run{o, ranks, memory, host, ctx, watch};
-  auto finished = std::holds_alternative<cone_parameters>(g.parameters) ? std::optional(fdk_of_views(run, scan))
+  auto finished = std::holds_alternative<cone_parameters>(g.parameters) ? recon_of_views(run, scan)
                                                                         : recon_of_slices(run, scan);
   if (!finished) return check_failed;
   auto& [record, repaired] = *finished;

@@ -1,4 +1,5 @@
-// recon and prox_map over several ranks, in parallel beam: every rank has some of the slices.
+// recon and prox_map over several ranks: in parallel beam every rank has some of the slices, in cone beam some of the
+// views and some pixel rows of the image.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "mbirk/core/element_count.hpp"
+#include "mbirk/distributed/part_of_views.hpp"
 #include "mbirk/distributed/slab_part.hpp"
 #include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/projector/all.hpp"
@@ -18,18 +20,17 @@ namespace detail {
 
 template <class Context, communicator Comm>
 using slab_solver = mbirk::detail::vcd_solver<Context, parallel_geometry, slab_part<Comm>>;
+template <class Context, communicator Comm>
+using solver_of_views = mbirk::detail::vcd_solver<Context, cone_geometry, part_of_views<Comm>>;
 
 /// Distributed reconstructions run on the host, and need the values of the boundary slices.
 template <class Context>
 inline constexpr bool runs_in_ranks = Context::backend::has_data && !on_device<Context>;
 
-/// All that ranks must agree on.
-inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image, bool weighted,
-                                               recon_options const& o) {
+/// What ranks must agree on: the scan.
+inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image) {
   auto const g = make_geometry(slab.whole());
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
-  auto const* constant = std::get_if<double>(&o.init_recon);
-  recon_log const resumed = o.resume ? o.resume->record : recon_log{};
   return {{"the number of slices", slab.slices()},
           {"the number of views", g.views},
           {"the number of channels", g.channels},
@@ -38,8 +39,14 @@ inline std::vector<common_value> common_values(parallel_slab const& slab, view<f
           {"the pitches or the channel offset", of(g.delta_det_channel, g.det_channel_offset, g.delta_x, g.delta_y)},
           {"the angles", of(slab.scan().angles())},
           {"the mask", of(slab.scan().mask())},
-          {"the instruction set", of(instruction_set())},
-          {"having weights", weighted ? 1 : 0},
+          {"the instruction set", of(instruction_set())}};
+}
+/// What ranks must agree on: the options.
+inline std::vector<common_value> common_values(bool weighted, recon_options const& o) {
+  auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
+  auto const* constant = std::get_if<double>(&o.init_recon);
+  recon_log const resumed = o.resume ? o.resume->record : recon_log{};
+  return {{"having weights", weighted ? 1 : 0},
           {"max_iterations", o.max_iterations},
           {"first_iteration", o.first_iteration},
           {"stop_threshold_change_pct", of(o.stop_threshold_change_pct)},
@@ -60,14 +67,17 @@ inline std::vector<common_value> common_values(parallel_slab const& slab, view<f
           {"qggmrf_nbr_wts", of(o.qggmrf_nbr_wts)},
           {"positivity_flag", o.positivity_flag ? 1 : 0},
           {"max_alpha", of(o.max_alpha)},
+          {"slice_damping", of(o.slice_damping)},
           {"granularity", of(o.granularity)},
           {"partition_sequence", of(o.partition_sequence)}};
 }
 
-/// Validates all shapes and options before any work, on all ranks. @param more  further checks of this rank
-template <communicator Comm, class Solver, class More>
-void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& solver, view<float const, 3> image,
-                 bool weighted, recon_options const& o, std::string const& operation, More const& more) {
+/// Validates all shapes and options before any work, on all ranks.
+/// @param empty  whether the scan has no samples or voxels
+/// @param scan   makes the values of the scan that ranks must agree on, after further checks of this rank
+template <communicator Comm, class Solver, class Scan>
+void check_options(Comm const& ranks, Solver const& solver, bool empty, bool weighted, recon_options const& o,
+                   std::string const& operation, Scan const& scan) {
   using mbirk::detail::message;
   std::vector<common_value> values;
   agree(ranks, [&] {
@@ -77,13 +87,23 @@ void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& sol
     };
     refuse(o.mbirjax_rounding, "mbirjax_rounding adds all samples in one order");
     refuse(o.compute_prior_loss, "compute_prior_loss is set");
-    require(slab.slices() > 0 && element_count(slab.scan().sinogram_shape()) > 0 && image.size() > 0, [&] {
-      return message(operation, ": the scan is empty, expected some samples and voxels");
-    });
-    more();
-    values = common_values(slab, image, weighted, o);
+    require(!empty, [&] { return message(operation, ": the scan is empty, expected some samples and voxels"); });
+    values = scan();
+    auto const options = common_values(weighted, o);
+    values.insert(values.end(), options.begin(), options.end());
   });
   require_same(ranks, values, operation);
+}
+/// @param more  further checks of this rank
+template <communicator Comm, class Solver, class More>
+void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& solver, view<float const, 3> image,
+                 bool weighted, recon_options const& o, std::string const& operation, More const& more) {
+  using mbirk::detail::message;
+  bool const empty = slab.slices() == 0 || element_count(slab.scan().sinogram_shape()) == 0 || image.size() == 0;
+  check_options(ranks, solver, empty, weighted, o, operation, [&] {
+    more();
+    return common_values(slab, image);
+  });
   // Every slab but the last ends with a unit; slabs made for another number of ranks would not meet.
   auto const expected = slices_of(slab.slices(), ranks.rank(), ranks.size());
   agree(ranks, [&] {
@@ -91,6 +111,19 @@ void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& sol
       return message(operation, ": the slab begins with slice ", slab.range().first, ", expected ", expected.first,
                      ": it is of another rank or number of ranks");
     });
+  });
+}
+template <communicator Comm, class Solver, class More>
+void check_ranks(Comm const& ranks, cone_views const& part, Solver const& solver, view<float const, 3> sinogram,
+                 std::optional<view<float const, 3>> const& weights, recon_options const& o, char const* operation,
+                 More const& more) {
+  auto const& whole = part.whole();
+  bool const empty = element_count(whole.sinogram_shape()) == 0 || element_count(whole.recon_shape()) == 0;
+  check_options(ranks, solver, empty, weights.has_value(), o, operation, [&] {
+    require_part(ranks, part, operation);
+    require_dense(sinogram, operation, "sinogram");
+    more();
+    return common_values(part);
   });
 }
 
@@ -149,6 +182,58 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
                       [&] { run.check_prox_input(prox_input); });
   [[maybe_unused]] auto const guard = ctx.instr.scope(
       {mbirk::detail::operation_name<parallel_geometry, "prox_map">, mbirk::detail::masked_pairs(slab.scan())});
+  return run.proximal_point(prox_input);
+}
+
+/// mbirk::recon in cone beam, by several ranks that have some views each, and some rows of the image each. Collective:
+/// every rank calls it with its part, the same options, and its part of the arrays.
+///
+/// @param part      the views and rows of this rank: cone_views(parameters, ranks.rank(), ranks.size()).
+/// @param sinogram  (views of the rank, rows, channels), dense, line integrals.
+/// @param weights   as sinogram, >= 0 and not all 0 on all ranks; nothing for 1.
+/// @param image     (rows of the rank, cols, slices), dense; overwritten with x.
+/// @param options   as in parallel beam above, with init_recon of the rows of the rank; resume: state_of_views of the
+///                  state of the whole. slice_damping is on unless it is switched off, as in mbirk::recon.
+/// All else as in parallel beam.
+/// Cost: as recon of the views of the rank; voxels are updated by the rank that has them. Memory besides: the direction
+/// of all pixels of the largest subset, and some arrays of 2048 to 4095 of its pixels, or of a sixteenth if that is
+/// more. Traffic of a rank: for each subset 4 bytes a voxel of the other ranks, 4 a voxel of its own (8 with
+/// positivity), 24 bytes, and with damping 16 bytes a slice; all but the second up to three times as much where the
+/// number of ranks is no power of two. The image and the log have the same bits for every number of ranks, up to 16, and
+/// of threads; they agree with mbirk::recon, which adds the views in another order, to float32 rounding.
+template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
+recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
+                view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
+                recon_options const& options = {}) {
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
+  detail::part_of_views const mine(ranks, part);
+  auto const scan = part.scan();
+  detail::solver_of_views<context<Exec, Instr>, Comm> const run(ctx, mine, scan, sinogram, weights, image, options,
+                                                                "recon");
+  detail::check_ranks(ranks, part, run, sinogram, weights, options, "recon", [&] {
+    require_valid(mbirk::detail::qggmrf_of(options, options.sigma_x.value_or(1)), "recon");
+  });
+  [[maybe_unused]] auto const guard = ctx.instr.scope(
+      {mbirk::detail::operation_name<cone_geometry, "mbir_recon">, mbirk::detail::masked_pairs(scan)});
+  return run.minimise();
+}
+
+/// mbirk::prox_map in cone beam by several ranks; arguments and results as for recon above, prox_input having the rows
+/// of the rank.
+template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
+recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
+                   view<float const, 3> prox_input, view<float const, 3> sinogram,
+                   std::optional<view<float const, 3>> weights, view<float, 3> image,
+                   recon_options const& options = {{.max_iterations = 3}}) {
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
+  detail::part_of_views const mine(ranks, part);
+  auto const scan = part.scan();
+  detail::solver_of_views<context<Exec, Instr>, Comm> const run(ctx, mine, scan, sinogram, weights, image, options,
+                                                                "prox_map");
+  detail::check_ranks(ranks, part, run, sinogram, weights, options, "prox_map",
+                      [&] { run.check_prox_input(prox_input); });
+  [[maybe_unused]] auto const guard = ctx.instr.scope(
+      {mbirk::detail::operation_name<cone_geometry, "prox_map">, mbirk::detail::masked_pairs(scan)});
   return run.proximal_point(prox_input);
 }
 

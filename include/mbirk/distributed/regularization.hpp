@@ -1,4 +1,4 @@
-// Data checks and automatic regularisation of a sinogram whose rows are shared out. Not for users.
+// Data checks and automatic regularisation of a sinogram whose rows or views are shared out. Not for users.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "mbirk/distributed/agreement.hpp"
 #include "mbirk/distributed/slices.hpp"
+#include "mbirk/distributed/views.hpp"
 #include "mbirk/recon/regularization.hpp"
 
 namespace mbirk::distributed::detail {
@@ -20,11 +21,10 @@ namespace mbirk::distributed::detail {
 using namespace mbirk::detail;
 
 /// require_finite_sinogram and require_weights of all ranks together.
+/// @param of_rank  the operation, and from where on the rows or views of a message are counted
 template <class Context, communicator Comm>
-void require_data(Context const& ctx, Comm const& ranks, parallel_slab const& slab, view<float const, 3> sinogram,
+void require_data(Context const& ctx, Comm const& ranks, std::string const& of_rank, view<float const, 3> sinogram,
                   std::optional<view<float const, 3>> const& weights, char const* operation) {
-  // The row in a message is counted from the first one of the rank.
-  std::string const of_rank = message(operation, ", rows from ", slab.range().first, " on");
   agree(ranks, [&] { require_finite_sinogram(ctx, sinogram, of_rank.c_str()); });
   if (!weights) return;
   bool positive = false;  // one positive weight anywhere is enough
@@ -75,10 +75,41 @@ std::vector<float> gather_sampled(Comm const& ranks, char const* what, parallel_
   return all;
 }
 
+/// Those of every step-th view of all ranks that each of them has, on rank 0; empty on the others.
+template <communicator Comm>
+std::vector<float> gather_sampled(Comm const& ranks, char const* what, cone_views const& part, index_t step,
+                                  view<float const, 3> v) {
+  index_t const rows = v.extent(1), channels = v.extent(2);
+  auto const sampled_before = [&](index_t view) { return ceil_div(view, step); };
+  std::vector<float> all;
+  agree(ranks, [&] {
+    bool const receives = ranks.rank() == 0;
+    auto const mine = part.views();
+    index_t const some = sampled_before(mine.end()) - sampled_before(mine.first);
+    all.reserve(static_cast<std::size_t>(
+        (receives ? sampled_before(part.whole().geometry().views) : some) * rows * channels));
+    for (index_t i = sampled_before(mine.first) * step; i < mine.end(); i += step)
+      for (index_t j = 0; j < rows; ++j)
+        for (index_t k = 0; k < channels; ++k) all.push_back(v(i - mine.first, j, k));
+  });
+  if (ranks.rank() > 0) {
+    ranks.send(what, std::as_bytes(std::span(all)), 0);
+    return {};
+  }
+  for (int r = 1; r < ranks.size(); ++r) {
+    auto const before = all.size();
+    auto const views = part.views(r);
+    all.resize(before + static_cast<std::size_t>((sampled_before(views.end()) - sampled_before(views.first)) * rows *
+                                                 channels));
+    ranks.receive(what, std::as_writable_bytes(std::span(all).subspan(before)), r);
+  }
+  return all;
+}
+
 /// auto_regularization of the whole sinogram, which the caller has checked: rank 0 receives the 20 to 39 views that it
-/// looks at, and sends the scales to all.
-template <class Context, communicator Comm>
-regularization regularize(Context const& ctx, Comm const& ranks, parallel_slab const& slab,
+/// looks at, and sends the scales to all. @param views  of all ranks
+template <class Context, communicator Comm, class Shared>
+regularization regularize(Context const& ctx, Comm const& ranks, Shared const& shared, index_t views,
                           view<float const, 3> sinogram, std::optional<view<float const, 3>> const& weights,
                           double snr_db, double sharpness, char const* operation) {
   agree(ranks, [&] {
@@ -87,14 +118,14 @@ regularization regularize(Context const& ctx, Comm const& ranks, parallel_slab c
         return message(operation, ": ", what, " is ", x, ", expected a finite number");
       });
   });
-  index_t const step = sampling_step(sinogram.extent(0));
-  auto const samples = gather_sampled(ranks, "sampled views", slab, step, sinogram);
+  index_t const step = sampling_step(views);
+  auto const samples = gather_sampled(ranks, "sampled views", shared, step, sinogram);
   std::vector<float> sampled_weights;
-  if (weights) sampled_weights = gather_sampled(ranks, "sampled views", slab, step, *weights);
+  if (weights) sampled_weights = gather_sampled(ranks, "sampled views", shared, step, *weights);
   regularization found;
   agree(ranks, [&] {
     if (ranks.rank() > 0) return;
-    auto const scan = slab.sampled(step);
+    auto const scan = shared.sampled(step);
     view<float const, 3> const y(samples.data(), scan.sinogram_shape());
     std::optional<view<float const, 3>> w;
     if (weights) w.emplace(sampled_weights.data(), scan.sinogram_shape());

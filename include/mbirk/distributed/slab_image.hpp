@@ -128,9 +128,9 @@ template <class Context, communicator Comm> class slab_image {
   }
   /// Sends alpha d of the boundary slices without waiting for it: receive_boundaries() does so after the next back
   /// projection. Whether the data travel meanwhile depends on the engine. The subset must live until then.
-  void send_boundaries(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
-                       kernel::step_length alpha) {
+  void send_boundaries(vcd_subset<Context> const& subset, vcd_step<Context> const& d, kernel::step_length alpha) {
     if (!memory_) return;
+    auto const& direction = d.direction();
     boundaries_.resize(subset.size(), below_, above_);
     index_t const slices = image_.extent(2);
     float const step = alpha.get();

@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "mbirk/distributed/agreement.hpp"
+#include "mbirk/distributed/agreeing_part.hpp"
 #include "mbirk/distributed/regularization.hpp"
 #include "mbirk/distributed/slab_image.hpp"
 #include "mbirk/distributed/slab_state.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
+#include "mbirk/recon/data_term.hpp"
+#include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/unit_sums.hpp"
 
 namespace mbirk::distributed::detail {
@@ -39,16 +41,29 @@ template <communicator Comm> class units_of_ranks {
 };
 
 /// Comm: the ranks, in the order of their slices. Refers to both arguments.
-template <communicator Comm> class slab_part {
+template <communicator Comm> class slab_part : public agreeing_part<Comm> {
+  using agreeing_part<Comm>::ranks_;
+
  public:
   template <class Context> using image = slab_image<Context, Comm>;
+  template <class Context, class Geometry> using data = data_term<Context, Geometry>;
+  template <class Context, class> using sums = unit_sums<Context, slab_part>;
+  template <class Context> using subset = vcd_subset<Context>;
+  template <class Context> using step = vcd_step<Context>;
+  using agreeing_part<Comm>::agree;
 
-  slab_part(Comm const& ranks, parallel_slab const& slab) : ranks_(ranks), slab_(slab) {}
+  slab_part(Comm const& ranks, parallel_slab const& slab) : agreeing_part<Comm>(ranks), slab_(slab) {}
 
   template <class Context> image<Context> make_image(Context const& ctx, view<float, 3> x, bool coupled) const {
     return {ctx, ranks_, x, coupled};
   }
-  index_t all_rows(index_t) const noexcept { return slab_.slices(); }
+  parallel_scan const& whole(parallel_scan const& mine) const noexcept { return mine; }
+  std::array<index_t, 3> recon_shape(parallel_scan const& mine) const { return mine.recon_shape(); }
+  index_t total_slices(index_t) const noexcept { return slab_.slices(); }
+  double samples(kernel::chunked_shape const& shape) const {
+    return static_cast<double>(shape.views) * static_cast<double>(slab_.slices()) *
+           static_cast<double>(shape.channels);
+  }
   template <class B> units_of_ranks<Comm> units() const {
     auto counts = slices_of_ranks();
     for (auto& n : counts) n = kernel::units_of<B>(n);
@@ -57,7 +72,6 @@ template <communicator Comm> class slab_part {
   std::vector<double> all_slices(std::vector<double> const& mine) const {
     return gather(ranks_, "slice norms", mine, slices_of_ranks());
   }
-  template <class F> void agree(F const& f) const { distributed::agree(ranks_, f); }
   /// Rank 0 receives the state of all ranks, and its callback gets it.
   template <class Callback> void checkpoint(recon_state const& mine, Callback const& callback) const {
     std::optional<recon_state> whole, other;
@@ -84,21 +98,23 @@ template <communicator Comm> class slab_part {
       if (whole) callback(*whole);
     });
   }
-  bool go_on(bool mine) const {
-    return all_reduce(ranks_, "whether to go on", mine ? 1 : 0, reduction::minimum) != 0;
-  }
 
   template <class Context>
   std::optional<regularization> check_data(Context const& ctx, parallel_scan const&, view<float const, 3> sinogram,
                                            std::optional<view<float const, 3>> const& weights, double snr_db,
                                            double sharpness, bool automatic, char const* operation) const {
-    require_data(ctx, ranks_, slab_, sinogram, weights, operation);
+    require_data(ctx, ranks_, message(operation, ", rows from ", slab_.range().first, " on"), sinogram, weights,
+                 operation);
     if (!automatic) return {};
-    return regularize(ctx, ranks_, slab_, sinogram, weights, snr_db, sharpness, operation);
+    return regularize(ctx, ranks_, slab_, sinogram.extent(0), sinogram, weights, snr_db, sharpness, operation);
   }
-  /// distributed::recon refuses to compute it.
-  template <class Context> double prior_loss(Context const&, view<float, 3>, qggmrf_parameters const&) const {
-    return 0;
+  /// x = a direct reconstruction of the slab's sinogram.
+  template <class Context, class State>
+  void direct_image(Context const& ctx, parallel_scan const& s, view<float const, 3>, State const& state,
+                    filter_options const& filter) const {
+    agree([&] {
+      direct_recon_channel_major(ctx, s, state.error_sinogram(), state.shape(), state.image().slices(), filter);
+    });
   }
 
  private:
@@ -108,7 +124,6 @@ template <communicator Comm> class slab_part {
     return counts;
   }
 
-  Comm const& ranks_;
   parallel_slab const& slab_;
 };
 

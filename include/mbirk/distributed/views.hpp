@@ -53,6 +53,7 @@ class cone_views {
   int ranks() const noexcept { return ranks_; }
   bool is_of(int rank) const noexcept { return rank == rank_; }
   index_range ranges(int rank) const { return part_of(view_ranges, rank, ranks_); }
+  index_range ranges() const { return ranges(rank_); }
   index_range views_of_range(index_t range) const { return part_of(whole_.geometry().views, range, view_ranges); }
   /// Views of a rank; without an argument of this one.
   index_range views(int rank) const {
@@ -67,15 +68,34 @@ class cone_views {
     for (int r = 0; r < ranks_; ++r) most = std::max(most, views(r).count);
     return most;
   }
+  int owner_of_band(index_t band) const {
+    int rank = 0;
+    while (bands(rank).end() <= band) ++rank;
+    return rank;
+  }
+  int owner_of_row(index_t row) const {
+    int rank = 0;
+    while (rows(rank).end() <= row) ++rank;
+    return rank;
+  }
   index_range bands(int rank) const { return part_of(row_bands, rank, ranks_); }
+  index_range bands() const { return bands(rank_); }
+  index_range rows_of_bands(index_range some) const {
+    index_t const first = rows_of_band(some.first).first;
+    return {first, rows_of_band(some.end() - 1).end() - first};
+  }
   index_range rows_of_band(index_t band) const { return part_of(whole_.geometry().recon_rows, band, row_bands); }
   /// Pixel rows of a rank; without an argument of this one.
-  index_range rows(int rank) const {
-    auto const of_rank = bands(rank);
-    index_t const first = rows_of_band(of_rank.first).first;
-    return {first, rows_of_band(of_rank.end() - 1).end() - first};
-  }
+  index_range rows(int rank) const { return rows_of_bands(bands(rank)); }
   index_range rows() const { return rows(rank_); }
+  /// The rows of a rank, and one row beside them at either end where there is one.
+  index_range rows_with_neighbours() const { return rows_with_neighbours(rank_); }
+  index_range rows_with_neighbours(int rank) const {
+    auto const mine = rows(rank);
+    if (mine.count == 0) return mine;
+    index_t const first = std::max<index_t>(0, mine.first - 1);
+    return {first, std::min(whole_.geometry().recon_rows, mine.end() + 1) - first};
+  }
   /// Pixels inside the mask in some rows, ascending.
   std::span<std::int32_t const> pixels(index_range rows) const {
     auto const all = whole_.full_indices();
@@ -94,24 +114,31 @@ class cone_views {
     return {rows().count, g.recon_cols, g.slices};
   }
 
-  /// The scan of the views of a range, which has some.
-  cone_scan scan_of_range(index_t range) const {
+  /// The scan of the views of a range, which has some, and that of the views of this rank.
+  cone_scan scan_of_range(index_t range) const { return scan_of(views_of_range(range), 1); }
+  cone_scan scan() const { return scan_of(views(), 1); }
+  /// Every step-th view of all ranks.
+  cone_scan sampled(index_t step) const { return scan_of({0, whole_.geometry().views}, step); }
+
+ private:
+  cone_scan scan_of(index_range views, index_t step) const {
     auto const& g = whole_.geometry();
-    auto const [first, count] = views_of_range(range);
     auto p = parameters_;
     auto const cut = [&](std::vector<float>& of_views) {
-      if (!of_views.empty()) of_views = {of_views.begin() + first, of_views.begin() + first + count};
+      if (of_views.empty()) return;
+      std::vector<float> some;
+      for (index_t v = views.first; v < views.end(); v += step) some.push_back(of_views[static_cast<std::size_t>(v)]);
+      of_views = std::move(some);
     };
     cut(p.angles);
     cut(p.helical_z_shifts);
-    p.sinogram_shape[0] = count;
+    p.sinogram_shape[0] = ceil_div(views.count, step);
     p.recon_shape = whole_.recon_shape();
     p.recon_slice_offset = g.recon_slice_offset;
     p.delta_voxel = g.delta_x;
     return cone_scan(p);
   }
 
- private:
   cone_parameters parameters_;
   cone_scan whole_;
   int rank_, ranks_;

@@ -52,6 +52,8 @@ inline constexpr std::size_t longest_checkpoint_header = std::size_t{1} << 28;
 /// CRC-32 of IEEE 802.3, eight bytes at a time (Kounavis and Berry 2008).
 class crc32 {
  public:
+  /// @param before  value() of the data before
+  explicit crc32(std::uint32_t before = 0) noexcept : state_(~before) {}
   void add(void const* data, std::size_t bytes) noexcept {
     auto const* p = static_cast<unsigned char const*>(data);
     for (; bytes >= 8; bytes -= 8, p += 8) {

@@ -50,11 +50,12 @@ inline qggmrf_parameters qggmrf_of(recon_options const& o, double sigma_x) {
   return {sigma_x, o.p, o.q, o.T, o.qggmrf_nbr_wts};
 }
 
-/// Implementation shared by recon and prox_map. Part: the part of the volume that this process has, whole_volume or
-/// distributed::detail::slab_part; scan and arrays are those of the part.
+/// Implementation shared by recon and prox_map. Part: the part of the problem that this process has: whole_volume,
+/// distributed::detail::slab_part or part_of_views; scan and arrays are those of the part.
 template <class Context, class Geometry, class Part = whole_volume> class vcd_solver {
   using B = typename Context::backend;
   using state_of_part = vcd_state<Context, Geometry, Part>;
+  using subsets_of_part = std::deque<typename Part::template subset<Context>>;
 
  public:
   vcd_solver(Context const& ctx, Part const& part, scan<Geometry> const& s, view<float const, 3> sinogram,
@@ -64,7 +65,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
         operation_(operation) {}
 
   template <class T> void check_dense(view<T, 3> const& v, char const* name) const {
-    detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
+    detail::check(ctx_, v, part_.recon_shape(scan_), operation_, name, "(rows, cols, slices)");
     bool const dense = v.stride(1) == v.extent(2) && v.stride(0) == v.extent(1) * v.extent(2);
     require<shape_error>(v.size() == 0 || dense, [&] {
       return detail::message(operation_, ": ", name,
@@ -196,7 +197,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
                     std::vector<pixel_partition> const& partitions, std::vector<index_t> const& sequence,
                     numpy_random_state& random, vcd_settings const& settings, recon_log& record) const {
     double const mean_weight = vcd.mean_weight();
-    std::vector<std::deque<vcd_subset<Context>>> subsets(partitions.size());  // planned on first use
+    std::vector<subsets_of_part> subsets(partitions.size());  // planned on first use
     for (std::size_t k = done; k < sequence.size(); ++k) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("iteration");
       auto const& partition = partitions[static_cast<std::size_t>(sequence[k])];
@@ -237,11 +238,11 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
   }
   void check_resume(recon_state const& state) const {
     require<shape_error>(
-        state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
+        state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == part_.recon_shape(scan_), [&] {
           return detail::message(operation_, ": the state to resume is of a sinogram ",
                                  shape_text(state.sinogram_shape), " and a recon ", shape_text(state.recon_shape),
                                  ", expected ", shape_text(scan_.sinogram_shape()), " and ",
-                                 shape_text(scan_.recon_shape()));
+                                 shape_text(part_.recon_shape(scan_)));
         });
     require(state.seed == o_.seed && state.record.granularity == o_.granularity, [&] {
       return detail::message(operation_, ": the state to resume has seed ", state.seed,
@@ -256,7 +257,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
                              ": the state to resume was made with another partition_sequence, expected the same one, "
                              "so that the same subsets are drawn");
     });
-    auto const fault = log_fault(state.record, part_.all_rows(state.recon_shape[2]));
+    auto const fault = log_fault(state.record, part_.total_slices(state.recon_shape[2]));
     require(fault.empty(), [&] {
       return detail::message(operation_, ": the log in the state to resume has lists of unequal lengths: ", fault);
     });
@@ -269,7 +270,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
 
   std::vector<float> damping() const {
     if constexpr (Geometry::has_slice_damping) {
-      if (o_.slice_damping.value_or(true)) return slice_damping(scan_);
+      if (o_.slice_damping.value_or(true)) return slice_damping(part_.whole(scan_));
     }
     return {};
   }
@@ -292,50 +293,45 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
 
   /// Computes the initial image, its error sinogram and the Hessian diagonal.
   void initialize(state_of_part& vcd, bool image_only) const {
-    bool fit = false, zero = false;
-    part_.agree([&] {
-      vcd.load(sinogram_, weights_);
+    auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon);
+    auto const* constant = std::get_if<double>(&o_.init_recon);
+    bool const fit = !image && !constant, zero = constant && *constant == 0;
+    part_.agree([&] { vcd.load(sinogram_, weights_); });
+    {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
-      if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
-        vcd.image().assign(*image);
-      } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
-        zero = *constant == 0;
-        vcd.image().fill(static_cast<float>(*constant));
-      } else {
-        fit = true;
-        direct_recon_channel_major(ctx_, scan_, vcd.error_sinogram(), vcd.shape(), vcd.image().slices(),
-                                   {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
-      }
-    });
+      if (image) vcd.image().assign(*image);
+      if (constant) vcd.image().fill(static_cast<float>(*constant));
+      if (fit)
+        part_.direct_image(ctx_, scan_, sinogram_, vcd,
+                           {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
+    }
     if (image_only && !fit) return;
     vcd.make_error(part_,
                    !fit                  ? initial_scale::one
                    : o_.mbirjax_rounding ? initial_scale::float32_fit
                                          : initial_scale::fit,
                    zero);
-    if (!image_only) part_.agree([&] { vcd.make_hessian(); });
+    if (!image_only) vcd.make_hessian(part_);
   }
 
   struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
   outcome iterate(state_of_part& vcd, Prior const& prior, pixel_partition const& partition,
-                  std::deque<vcd_subset<Context>>& subsets, std::vector<std::int32_t> const& order,
+                  subsets_of_part& subsets, std::vector<std::int32_t> const& order,
                   vcd_settings const& settings, double mean_weight, recon_log& record) const {
     auto const& g = scan_.geometry();
     bool const damped = !settings.damping.empty();
-    std::optional<temporary<float, Context>> direction, curvature;
+    std::optional<typename Part::template step<Context>> step;
     part_.agree([&] {
       if (subsets.empty())
         for (index_t s = 0; s < partition.subsets; ++s)
-          subsets.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices, damped);
-      direction.emplace(ctx_, "direction", partition.length * g.slices);
-      curvature.emplace(ctx_, "curvature", damped ? partition.length * g.slices : 0);
+          subsets.emplace_back(ctx_, part_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices, damped);
+      step.emplace(ctx_, part_, subsets, partition.length, g.slices, damped);
     });
     vcd.begin_iteration(std::ssize(order));
     for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
-      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), *direction, *curvature,
-                 settings);
+      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), *step, settings);
     }
     auto const [moved, alphas, norm] = vcd.end_iteration();
     double const change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
@@ -347,7 +343,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
   }
 
   recon_state state(state_of_part const& vcd, recon_log const& record) const {
-    recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
+    recon_state out{scan_.sinogram_shape(), part_.recon_shape(scan_), o_.seed, {}, {}, {}, record};
     temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("checkpoint");

@@ -14,28 +14,9 @@
 #include "mbirk/recon/initial_fit.hpp"
 #include "mbirk/recon/step_search.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
+#include "mbirk/recon/vcd_sums.hpp"
 
 namespace mbirk::detail {
-
-/// Sums over the subsets of an iteration: of |alpha d| and of alpha; and ||x||_1.
-struct iteration_sums { double moved = 0, alphas = 0, norm = 0; };
-
-/// Message of a failed line search.
-inline std::string no_finite_step(char const* operation) {
-  return operation + std::string(": the line search found no finite step: the data, the first image, weights or "
-                                 "sigmas are not finite or out of range");
-}
-
-/// sqrt of the sum of (alpha d)^2 of every slice.
-template <class Context>
-std::vector<double> norms_of_squares(Context const& ctx, temporary<double, Context> const& squares, index_t slices) {
-  std::vector<double> norms(static_cast<std::size_t>(slices));
-  if constexpr (Context::backend::has_data) {
-    host_copy const values(ctx, squares);
-    for (std::size_t k = 0; k < norms.size(); ++k) norms[k] = std::sqrt(values[static_cast<index_t>(k)]);
-  }
-  return norms;
-}
 
 template <class Context, class P> class task_sums {
   using B = typename Context::backend;
@@ -82,8 +63,8 @@ template <class Context, class P> class task_sums {
 
     /// @param kept        whether the projection is kept, one chunk a task; else a task has a view in all chunks
     /// @param norm_tasks  tasks that leave w (A d)^2
-    of_subset(task_sums const& all, index_t direction_tasks, bool, index_t norm_tasks)
-        : slopes(all.ctx_, "direction sums", 2 * direction_tasks),
+    of_subset(task_sums const& all, vcd_subset<Context> const& subset, bool, index_t norm_tasks)
+        : slopes(all.ctx_, "direction sums", 2 * subset.direction_groups().size()),
           squares(all.ctx_, "line search sums", norm_tasks) {}
   };
   template <class Prior>
@@ -91,6 +72,10 @@ template <class Context, class P> class task_sums {
                       double precision) const {
     launch(ctx_, subset.groups.size(),
            kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(precision), observe(ctx_, sums.slopes)});
+  }
+  /// Number of rows of `columns` to be added for the means of slices: one for each task.
+  index_t damping_parts(of_subset const&, temporary<double, Context> const&, index_t tasks) const noexcept {
+    return tasks;
   }
   template <bool Weighted, bool Keep>
   kernel::squared_norm_epilogue<B, Weighted, Keep> norm_epilogue(of_subset const& sums, cursor weights) const {

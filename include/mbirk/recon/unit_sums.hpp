@@ -15,8 +15,8 @@
 
 #include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/recon/initial_fit.hpp"
-#include "mbirk/recon/task_sums.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
+#include "mbirk/recon/vcd_sums.hpp"
 
 namespace mbirk::detail {
 
@@ -104,9 +104,9 @@ template <class Context, class Part> class unit_sums {
     temporary<double, Context> slopes, squares;
 
     /// See task_sums.
-    of_subset(unit_sums const& all, index_t direction_tasks, bool kept, index_t norm_tasks)
+    of_subset(unit_sums const& all, vcd_subset<Context> const& subset, bool kept, index_t norm_tasks)
         : slots(kept ? norm_tasks / all.shape_.chunks : norm_tasks),
-          slopes(all.ctx_, "direction sums", 2 * direction_tasks * all.units_),
+          slopes(all.ctx_, "direction sums", 2 * subset.direction_groups().size() * all.units_),
           squares(all.ctx_, "line search sums", all.units_ * slots) {}
   };
   template <class Prior>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mbirk/kernel/shared/vcd.hpp"
@@ -32,16 +33,25 @@ template <class Context> struct vcd_subset {
   device_table<std::int32_t, Context> pixels;  // ascending
 
   /// @param damped  whether its direction is damped by slices
-  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices,
-             bool damped)
-      : plan(ctx, kernel::plan_list(ascending, rows, cols, slices)),
-        cuts(kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels)),
+  template <class Part>
+  vcd_subset(Context const& ctx, Part const&, std::span<std::int32_t const> ascending, index_t rows, index_t cols,
+             index_t slices, bool damped)
+      : vcd_subset(ctx, ascending, kernel::plan_list(ascending, rows, cols, slices),
+                   kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels), damped) {}
+  /// @param planned       the same pixels
+  /// @param pixel_ranges  of the list, which split no repeated pixel
+  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, kernel::pixel_plan planned,
+             std::vector<kernel::entry_range> pixel_ranges, bool damped)
+      : plan(ctx, std::move(planned)),
+        cuts(std::move(pixel_ranges)),
         ranges(ctx, cuts, "ranges of pixels"),
         pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset"),
         small_groups(on_device<Context> ? groups_of(pixels.size(), pixels_of_direction_task(pixels.size(), damped))
                                         : std::vector<kernel::pixel_group>()),
         device_small_groups(ctx, small_groups, "groups of a task") {}
   index_t size() const noexcept { return pixels.size(); }
+  /// The pixels whose voxels this process updates: all.
+  vcd_subset const& own() const noexcept { return *this; }
   /// Planned pixels by tasks of the kernels that find a direction: the groups of the plan, or smaller ones on a device.
   device_span<kernel::pixel_group> direction_groups() const noexcept {
     return on_device<Context> ? device_small_groups.all() : plan.groups.all();
@@ -59,6 +69,25 @@ template <class Context> struct vcd_subset {
 
   std::vector<kernel::pixel_group> small_groups;  // empty on the host
   device_table<kernel::pixel_group, Context> device_small_groups;
+};
+
+/// The direction of the subset that is being updated, (pixels, slices).
+template <class Context> class vcd_step {
+ public:
+  /// @param pixels  of the largest subset
+  template <class Part, class Subsets>
+  vcd_step(Context const& ctx, Part const&, Subsets const&, index_t pixels, index_t slices, bool damped)
+      : direction_(ctx, "direction", pixels * slices), curvature_(ctx, "curvature", damped ? pixels * slices : 0) {}
+
+  temporary<float, Context> const& direction() const noexcept { return direction_; }
+  /// Needed only with damping.
+  temporary<float, Context> const& curvature() const noexcept { return curvature_; }
+  /// Makes shared() that of all processes, which is the same where one has all pixels.
+  void share(vcd_subset<Context> const&) const noexcept {}
+  temporary<float, Context> const& shared() const noexcept { return direction_; }
+
+ private:
+  temporary<float, Context> direction_, curvature_;
 };
 
 }  // namespace mbirk::detail

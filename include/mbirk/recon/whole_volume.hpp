@@ -1,17 +1,23 @@
-// An iterative reconstruction by one process, which has the whole volume. distributed/slab_part.hpp is the other model
-// of this policy: a rank that has some of the slices. Not for users.
+// An iterative reconstruction by one process, which has the whole volume. The other models of this policy are in
+// distributed: a rank that has some of the slices (slab_part.hpp), or some of the views (part_of_views.hpp). Not for
+// users.
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/prior/qggmrf.hpp"
+#include "mbirk/recon/data_term.hpp"
+#include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/regularization.hpp"
+#include "mbirk/recon/task_sums.hpp"
 #include "mbirk/recon/unit_sums.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
 
@@ -56,7 +62,7 @@ template <class Context> class whole_image {
 
   // There are no neighbours.
   void exchange_slices() const noexcept {}
-  void send_boundaries(vcd_subset<Context> const&, temporary<float, Context> const&,
+  void send_boundaries(vcd_subset<Context> const&, vcd_step<Context> const&,
                        kernel::step_length const&) const noexcept {}
   void receive_boundaries() const noexcept {}
   void store() const noexcept {}
@@ -68,15 +74,34 @@ template <class Context> class whole_image {
   view<float, 3> image_;
 };
 
+/// Where slices only meet in the prior, the host sums by units of slices, as it does when several processes share them.
+template <class Context, class Geometry>
+inline constexpr bool sums_by_units = !on_device<Context> && std::same_as<Geometry, parallel_geometry>;
+
 struct whole_volume {
   template <class Context> using image = whole_image<Context>;
+  template <class Context, class Geometry> using data = data_term<Context, Geometry>;
+  template <class Context, class Geometry>
+  using sums = std::conditional_t<sums_by_units<Context, Geometry>, unit_sums<Context, whole_volume>,
+                                  task_sums<Context, projector<Geometry>>>;
+  template <class Context> using subset = vcd_subset<Context>;
+  template <class Context> using step = vcd_step<Context>;
 
   /// @param coupled  whether the prior couples slices
   template <class Context> whole_image<Context> make_image(Context const& ctx, view<float, 3> x, bool) const {
     return {ctx, x};
   }
-  /// Rows of the detector (or, where they are the same, slices) of all processes.
-  index_t all_rows(index_t mine) const noexcept { return mine; }
+  /// The scan of all processes, of which `mine` is the part of this one.
+  template <class Geometry> scan<Geometry> const& whole(scan<Geometry> const& mine) const noexcept { return mine; }
+  /// Shape of the image of this process.
+  template <class Geometry> std::array<index_t, 3> recon_shape(scan<Geometry> const& mine) const {
+    return mine.recon_shape();
+  }
+  /// Slices, and samples of the detector, of all processes.
+  index_t total_slices(index_t mine) const noexcept { return mine; }
+  double samples(kernel::chunked_shape const& shape) const {
+    return static_cast<double>(shape.views) * static_cast<double>(shape.rows) * static_cast<double>(shape.channels);
+  }
   /// Adds the sums of units of B.
   template <class B> own_units units() const noexcept { return {}; }
   /// The numbers of all slices.
@@ -99,6 +124,12 @@ struct whole_volume {
     require_finite_sinogram(ctx, sinogram, operation);
     if (weights) require_weights(ctx, *weights, operation);
     return {};
+  }
+  /// x = a direct reconstruction of the sinogram, which the state has loaded.
+  template <class Context, class Geometry, class State>
+  void direct_image(Context const& ctx, scan<Geometry> const& s, view<float const, 3>, State const& state,
+                    filter_options const& filter) const {
+    direct_recon_channel_major(ctx, s, state.error_sinogram(), state.shape(), state.image().slices(), filter);
   }
   /// Prior loss per voxel.
   template <class Context>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "mbirk/kernel/shared/vcd.hpp"
 #include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
@@ -25,6 +26,38 @@ template <class B> struct add_columns {
       store_lanes<B>(x + k, load_lanes<B>(x + k, n) + load_lanes<B>(y + k, n), n);
     }
     B::note_lanes(end - first, round_up(end - first, B::lanes));
+  }
+};
+
+/// A prior whose image begins `lead` rows before that of the rank.
+template <class B, class Prior> struct band_prior {
+  Prior inner;
+  index_t lead, slices;
+
+  template <class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Sink const& sink) const noexcept {
+    inner(i + lead, j, sink);
+  }
+};
+
+/// x += alpha d for each entry, as vcd_update. A task is a range of entries.
+template <class B> struct move_columns {
+  using I = typename B::index_backend;
+  typename I::template cursor<std::int32_t const> pixels;  // ascending
+  typename B::template cursor<float const> direction;      // (entries, slices)
+  typename B::template cursor<float> recon;                // (pixels, slices)
+  index_t slices;
+  step_length alpha;
+  device_span<entry_range> ranges;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const [first, last] = ranges[task];
+    auto const step = B::broadcast(alpha.get());
+    for (index_t e = first; e < last; ++e) {
+      auto const x = recon + I::load_value(pixels + e) * slices;
+      for (index_t k = 0; k < slices; k += B::lanes)
+        move_voxels<B>(x + k, direction + (e * slices + k), step, valid_lanes<B>(k, slices));
+    }
+    B::note_lanes((last - first) * slices, (last - first) * round_up(slices, B::lanes));
   }
 };
 

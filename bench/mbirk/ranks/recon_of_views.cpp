@@ -1,0 +1,178 @@
+// mbirk-mpi recon in cone beam: every rank has some of the views, and computes some rows of the image.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "commands/iteration_progress.hpp"
+#include "commands/recon_result.hpp"
+#include "input/checkpoint_file.hpp"
+#include "mbirk/core/element_count.hpp"
+#include "mbirk/distributed/state_of_views.hpp"
+#include "operations/recon_memory.hpp"
+#include "operations/views_memory.hpp"
+#include "process/streams.hpp"
+#include "ranks/rank_run.hpp"
+#include "ranks/slab_recon.hpp"
+
+namespace mbirk::program {
+namespace {
+
+/// The rank's part of a checkpoint, and the checksums of the data that it was made from. Every rank reads the whole.
+struct resumed_views {
+  recon_state mine;
+  data_sums sums;
+};
+std::optional<resumed_views> resumed_state(rank_run const& r, distributed::cone_views const& part,
+                                           json const& parameters) {
+  std::optional<resumed_views> found;
+  if (r.o.resume.empty()) return found;
+  agree(r.ranks, [&] {
+    auto const& whole = part.whole();
+    r.memory.require(state_bytes(whole.sinogram_shape(), whole.recon_shape()) +
+                         state_bytes(part.sinogram_shape(), part.recon_shape()),
+                     r.o.resume + ": the state to resume, which every rank reads whole");
+    auto saved = read_checkpoint(r.o.resume, parameters, r.memory);
+    found.emplace(resumed_views{distributed::state_of_views(saved.state, part, r.ranks.rank()),
+                                std::move(saved.sums)});
+  });
+  return found;
+}
+
+/// Checksums of what a checkpoint depends on, those of `mbirk recon`: a rank goes on with the sums of rows where the
+/// one before has stopped.
+data_sums sums_of_ranks(distributed::mpi const& ranks, distributed::cone_views const& part,
+                        view<float const, 3> const& y) {
+  std::vector<std::uint32_t> rows(static_cast<std::size_t>(y.extent(1)), 0);
+  auto const bytes = std::as_writable_bytes(std::span(rows));
+  if (ranks.rank() > 0) ranks.receive("checksums", bytes, ranks.rank() - 1);
+  rows = sums_of_rows(y, std::move(rows));
+  auto const last = ranks.size() - 1;
+  if (ranks.rank() < last) ranks.send("checksums", std::as_bytes(std::span(rows)), ranks.rank() + 1);
+  ranks.broadcast("checksums", std::as_writable_bytes(std::span(rows)), last);
+  auto const& mask = part.whole().mask();
+  return {{"mask", data_sum(mask.data(), mask.size())}, {"line integrals", sum_text(rows_sum(rows))}};
+}
+
+/// Reads the views of a rank.
+repair_count read_views(rank_run const& r, measurement_source const& source, distributed::index_range views,
+                        std::vector<float>& to) {
+  repair_count repaired;
+  progress bar(static_cast<std::size_t>(views.count), r.o.quiet);
+  index_t const each = source.block(), view = source.shape()[1] * source.shape()[2];
+  for (index_t v = 0; v < views.count; v += each) {
+    bar.at(static_cast<std::size_t>(v), "views of " + source.description());
+    stop_if_asked();
+    repaired += source.read({r.host, {}}, views.first + v, std::min(each, views.count - v), to.data() + v * view);
+  }
+  bar.clear();
+  return repaired;
+}
+
+/// Rank 0 receives the bands of all ranks, and writes the image.
+void write_bands(rank_run const& r, geometry_file const& g, distributed::cone_views const& part,
+                 std::vector<float> const& band, npy_array<float>& image,
+                 std::vector<std::pair<std::string, std::string>> const& record) {
+  auto const& ranks = r.ranks;
+  auto const shape = part.whole().recon_shape();
+  auto const row = static_cast<std::size_t>(shape[1] * shape[2]);
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    auto const rows = part.rows(rank);
+    std::span<float> to;
+    if (r.is_root())
+      to = std::span(image.data).subspan(static_cast<std::size_t>(rows.first) * row,
+                                         static_cast<std::size_t>(rows.count) * row);
+    if (rank == 0 && r.is_root()) std::copy(band.begin(), band.end(), to.begin());
+    else if (r.is_root()) ranks.receive("bands", std::as_writable_bytes(to), rank);
+    else if (rank == ranks.rank()) ranks.send("bands", std::as_bytes(std::span(band)), 0);
+  }
+  agree(ranks, [&] {
+    if (r.is_root()) write_result(r.o, g, image, record);
+  });
+}
+
+}  // namespace
+
+std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan) {
+  auto const& o = r.o;
+  auto const& ranks = r.ranks;
+  auto const& g = *scan.g;
+  auto const& source = *scan.source;
+  std::optional<distributed::cone_views> made;
+  agree(ranks, [&] { made.emplace(std::get<cone_parameters>(g.parameters), ranks.rank(), ranks.size()); });
+  auto const& part = *made;
+  bool const vcd = o.method == "vcd", weighted = vcd && o.weights != "unweighted";
+  recon_options options(o.call, g.model);
+  auto const shape = part.sinogram_shape(), band_shape = part.recon_shape(), whole = part.whole().recon_shape();
+  json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
+  auto resumed = resumed_state(r, part, parameters);
+  int const done_before = resumed ? resumed->mine.record.num_iterations : 0;
+  if (resumed && !o.seed_given) options.seed = resumed->mine.seed;
+  finished_recon out;
+  std::vector<float> sinogram, weights, band;
+  npy_array<float> image{{whole.begin(), whole.end()}, {}};
+  agree(ranks, [&] {
+    auto const views = part.views();
+    double const needed =
+        views_memory(part, ranks.rank(), options, {vcd, weighted}, !o.checkpoint.empty()) +
+        (resumed ? state_bytes(shape, band_shape) : 0) +
+        total_bytes(program_memory(r.host, source.shape(), whole, source.memory()));
+    if (!o.quiet)
+      say("{} ranks, of {} views at most; memory of rank 0 {}\n", ranks.size(), part.most_views(),
+          bytes_text(needed));
+    r.memory.require(needed, fmt::format("{}: the views {} to {} of a rank", o.scan.files.input, views.first,
+                                         views.end() - 1));
+    sinogram.resize(element_count(shape));
+    band.resize(element_count(band_shape));
+    if (weighted) weights.resize(element_count(shape));
+    if (r.is_root()) image.data.resize(element_count(whole));
+    r.watch.step("reading " + source.description());
+    out.repaired = read_views(r, source, views, sinogram);
+    view<float, 3> const y(sinogram.data(), shape);
+    correct_part(r, scan, y, {});
+    if (weighted) sinogram_weights(r.ctx, o.weights, y, view<float, 3>(weights.data(), shape));
+  });
+  if (!o.quiet)
+    for (auto const& line : scan.corrected) say("{}\n", line);
+
+  view<float const, 3> const y(sinogram.data(), shape);
+  view<float, 3> const x(band.data(), band_shape);
+  auto& record = out.record;
+  if (vcd) {
+    auto const sums = sums_of_ranks(ranks, part, y);
+    if (resumed) {
+      agree(ranks, [&] { require_same_data(o.resume, resumed->sums, sums); });
+      options.resume = &resumed->mine;
+    }
+    if (!o.checkpoint.empty())
+      options.checkpoint = [&](recon_state const& state) { write_checkpoint(o.checkpoint, state, parameters, sums); };
+    std::optional<view<float const, 3>> w;
+    if (weighted) w.emplace(weights.data(), shape);
+    record = iterate_in_ranks(r, options, done_before, [&] {
+      return recon_by_views(r.ctx, ranks, part, y, w, x, options);
+    });
+    if (interrupted_before_the_end(r, record, options)) return {};
+  } else {
+    r.watch.step(o.method);
+    naming(o.scan.files.input, [&] {
+      fdk_of_ranks(r.ctx, ranks, part, y, x, record.warnings);
+      return 0;
+    });
+    agree(ranks, [] { stop_if_asked(); });
+  }
+  sinogram = {};
+  weights = {};
+  r.watch.step("writing");
+  write_bands(r, g, part, band, image, text_of(o, g, record, source.description()));
+  if (resumed && resumed->sums.empty()) scan.g->warnings.push_back(note_without_sums(o.resume));
+  return out;
+}
+
+}  // namespace mbirk::program

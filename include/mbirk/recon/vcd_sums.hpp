@@ -1,0 +1,34 @@
+// What all models of the sums of an iterative reconstruction share: task_sums.hpp, unit_sums.hpp, and band_sums.hpp of
+// distributed. Not for users.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "mbirk/launch.hpp"
+
+namespace mbirk::detail {
+
+/// Sums over the subsets of an iteration: of |alpha d| and of alpha; and ||x||_1.
+struct iteration_sums { double moved = 0, alphas = 0, norm = 0; };
+
+/// Message of a failed line search.
+inline std::string no_finite_step(char const* operation) {
+  return operation + std::string(": the line search found no finite step: the data, the first image, weights or "
+                                 "sigmas are not finite or out of range");
+}
+
+/// sqrt of the sum of (alpha d)^2 of every slice.
+template <class Context>
+std::vector<double> norms_of_squares(Context const& ctx, temporary<double, Context> const& squares, index_t slices) {
+  std::vector<double> norms(static_cast<std::size_t>(slices));
+  if constexpr (Context::backend::has_data) {
+    host_copy const values(ctx, squares);
+    for (std::size_t k = 0; k < norms.size(); ++k) norms[k] = std::sqrt(values[static_cast<index_t>(k)]);
+  }
+  return norms;
+}
+
+}  // namespace mbirk::detail
