@@ -25,7 +25,7 @@
   X(S, kernel::general_back<B, 1, false>)                       \
   X(S, kernel::general_back<B, 2, false>)                       \
   X(S, kernel::general_back<B, 2, true>)                        \
-  X(kernel::no_scratch, kernel::general_forward<B, kernel::store_epilogue<B>>) \
+  X(S, kernel::general_forward<B, kernel::store_epilogue<B>>)   \
   X(S, kernel::multiaxis_back<B, 1, false>)                     \
   X(S, kernel::multiaxis_back<B, 2, false>)                     \
   X(S, kernel::multiaxis_back<B, 2, true>)                      \

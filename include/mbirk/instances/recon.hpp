@@ -35,8 +35,8 @@
   X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, false, true>>)             \
   X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, true, true>>)              \
   X(S, kernel::cone_fused_update_backproject<B>)                                           \
-  X(kernel::no_scratch, kernel::general_forward<B, kernel::squared_norm_epilogue<B, false, true>>) \
-  X(kernel::no_scratch, kernel::general_forward<B, kernel::squared_norm_epilogue<B, true, true>>)  \
+  X(S, kernel::general_forward<B, kernel::squared_norm_epilogue<B, false, true>>)          \
+  X(S, kernel::general_forward<B, kernel::squared_norm_epilogue<B, true, true>>)           \
   X(S, kernel::multiaxis_forward<B, kernel::squared_norm_epilogue<B, false, true>>)        \
   X(S, kernel::multiaxis_forward<B, kernel::squared_norm_epilogue<B, true, true>>)         \
   X(kernel::no_scratch, kernel::pack_columns<B>)                                           \

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "mbirk/kernel/device/general_gather.hpp"
@@ -66,9 +67,11 @@ template <class Context> struct general_tables {
   }
   static std::unique_ptr<multiaxis_tables<Context> const> find_separable(
       Context const& ctx, general_scan const& s, std::optional<kernel::chunked_shape> const& shape) {
-    if (kernel::make_multiaxis_taps(s).empty()) return nullptr;
-    if (shape) return std::make_unique<multiaxis_tables<Context> const>(ctx, s, *shape);
-    return std::make_unique<multiaxis_tables<Context> const>(ctx, s);
+    auto passes = kernel::make_multiaxis_taps(s);
+    if (passes.empty()) return nullptr;
+    index_t const views = s.geometry().views;
+    return std::make_unique<multiaxis_tables<Context> const>(
+        ctx, std::move(passes), shape ? views_of_a_task<Context>(views) : fitting_views(ctx, views, 1));
   }
 };
 
@@ -115,12 +118,12 @@ template <> struct projector<general_geometry> : keeps_every_projection {
       launch(ctx, kernel.tasks(), kernel);
       run_epilogue(ctx, channel_major, shape, epilogue);
     } else {
-      launch(ctx, forward_tasks<Context>(t, shape),
-             kernel::general_forward<B, Epilogue>{
-                 {slices, t.views_per_task, voxel_columns, channel_major, observe(ctx, plan.rows),
-                  observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.device_views), shape,
-                  plan.groups.all()},
-                 epilogue});
+      kernel::general_forward<B, Epilogue> kernel{
+          {slices, t.views_per_task, voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols),
+           observe(ctx, plan.offsets), observe(ctx, t.device_views), shape, plan.groups.all()},
+          epilogue};
+      kernel.plan_scratch();
+      launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
   }
 
@@ -168,7 +171,7 @@ template <> struct projector<general_geometry> : keeps_every_projection {
                                  VoxelColumns voxel_columns) {
     tables<Context> const t(ctx, s);
     if (t.upright) return upright::unweighted_hessian(ctx, t.upright->scan_, plan, voxel_columns);
-    if (t.separable) return separable::unweighted_hessian(ctx, s, plan, voxel_columns);
+    if (t.separable) return separable::unweighted_hessian(ctx, s, *t.separable, plan, voxel_columns);
     typename Context::backend::template cursor<float const> const no_sinogram{};
     launch_back<2, true>(ctx, s, t, no_sinogram, channel_major_shape<Context>(s.geometry()), plan, voxel_columns);
   }

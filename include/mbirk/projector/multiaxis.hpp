@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "mbirk/kernel/device/multiaxis_block_back.hpp"
@@ -20,20 +21,19 @@ template <class Context> struct multiaxis_tables {
   std::vector<kernel::multiaxis_taps> views;    ///< device only: the first pass of every view
   device_table<kernel::multiaxis_taps, Context> device_passes, device_views;
 
-  template <class Scan>
-  multiaxis_tables(Context const& ctx, Scan const& s, index_t views_per_task)
-      : passes(kernel::make_multiaxis_taps(s)),
+  multiaxis_tables(Context const& ctx, std::vector<kernel::multiaxis_taps> passes_of_views, index_t views_per_task)
+      : passes(std::move(passes_of_views)),
         ranges(on_device<Context> ? std::vector<kernel::view_taps_range>() : ranges_of(passes, views_per_task)),
         views(on_device<Context> ? first_passes(passes) : std::vector<kernel::multiaxis_taps>()),
         device_passes(ctx, passes, "passes"),
         device_views(ctx, views, "views") {}
   template <class Scan>
   multiaxis_tables(Context const& ctx, Scan const& s)
-      : multiaxis_tables(ctx, s, fitting_views(ctx, s.geometry().views, 1)) {}
+      : multiaxis_tables(ctx, kernel::make_multiaxis_taps(s), fitting_views(ctx, s.geometry().views, 1)) {}
   /// Tables for an iterative reconstruction.
   template <class Scan>
   multiaxis_tables(Context const& ctx, Scan const& s, kernel::chunked_shape const&)
-      : multiaxis_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
+      : multiaxis_tables(ctx, kernel::make_multiaxis_taps(s), views_of_a_task<Context>(s.geometry().views)) {}
   multiaxis_tables(multiaxis_tables const&) = delete;
   multiaxis_tables& operator=(multiaxis_tables const&) = delete;
 
@@ -141,9 +141,13 @@ template <class Geometry> struct multiaxis_projector : keeps_every_projection {
   template <class Context, class VoxelColumns>
   static void unweighted_hessian(Context const& ctx, scan<Geometry> const& s, device_plan<Context> const& plan,
                                  VoxelColumns voxel_columns) {
+    unweighted_hessian(ctx, s, tables<Context>(ctx, s), plan, voxel_columns);
+  }
+  template <class Context, class VoxelColumns>
+  static void unweighted_hessian(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t,
+                                 device_plan<Context> const& plan, VoxelColumns voxel_columns) {
     typename Context::backend::template cursor<float const> const no_sinogram{};
-    launch_back<2, true>(ctx, s, tables<Context>(ctx, s), no_sinogram, channel_major_shape<Context>(s.geometry()), plan,
-                         voxel_columns);
+    launch_back<2, true>(ctx, s, t, no_sinogram, channel_major_shape<Context>(s.geometry()), plan, voxel_columns);
   }
 
   /// No pass updates the error and projects it back at once.
