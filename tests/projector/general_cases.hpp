@@ -67,6 +67,11 @@ inline std::vector<general_case> general_cases() {
   add("turned", p);
   p = circular;
   disturb(p, 0.1);
+  for (std::size_t k = 0; k < p.view_vectors.size(); ++k)
+    if (k % 12 >= 9) p.view_vectors[k] = -p.view_vectors[k];
+  add("falling", p);  // rows fall with the slices
+  p = circular;
+  disturb(p, 0.1);
   p.delta_voxel = 0.3;
   add("narrow", p);
   p.delta_voxel = 1.5, p.recon_shape = {{6, 7, 5}};
@@ -132,9 +137,7 @@ inline double general_tolerance(general_scan const& s, bool towards_sinogram, in
     detail::each_corner(g, 0, [&](double j, double i, double k) {
       double const depth = detail::value_at(at.depth, j, i, k);
       auto const extent = [&](voxel_affine const& a) {
-        double const cell = detail::value_at(a, j, i, k) / depth;
-        return std::max({std::abs(a.col - cell * at.depth.col), std::abs(a.row - cell * at.depth.row),
-                         std::abs(a.slice - cell * at.depth.slice)}) / depth;
+        return detail::largest_step(a, at.depth, detail::value_at(a, j, i, k) / depth) / depth;
       };
       narrowest = std::min(narrowest, extent(at.channel));
       lowest = std::min(lowest, extent(at.row));

@@ -132,6 +132,12 @@ inline double value_at(voxel_affine const& a, double j, double i, double k) {
   return a.base + a.col * j + a.row * i + a.slice * k;
 }
 
+/// Largest step of a cell that lies at `cell`, over the edges of a voxel: the extent of its footprint times its depth.
+inline double largest_step(voxel_affine const& a, voxel_affine const& depth, double cell) {
+  return std::max({std::abs(a.col - cell * depth.col), std::abs(a.row - cell * depth.row),
+                   std::abs(a.slice - cell * depth.slice)});
+}
+
 /// Place of a view, see general_position.
 inline general_position place_view(general_geometry const& g, general_view const& s) {
   general_position at{};
@@ -171,13 +177,8 @@ inline general_position place_view(general_geometry const& g, general_view const
   each_corner(g, 0, [&](double j, double i, double k) {
     double const depth = value_at(at.depth, j, i, k);
     nearest = std::min(nearest, depth);
-    auto const extent = [&](voxel_affine const& a) {
-      double const cell = value_at(a, j, i, k) / depth;
-      return std::max({std::abs(a.col - cell * at.depth.col), std::abs(a.row - cell * at.depth.row),
-                       std::abs(a.slice - cell * at.depth.slice)});
-    };
-    wide = std::max(wide, extent(at.channel));
-    tall = std::max(tall, extent(at.row));
+    wide = std::max(wide, largest_step(at.channel, at.depth, value_at(at.channel, j, i, k) / depth));
+    tall = std::max(tall, largest_step(at.row, at.depth, value_at(at.row, j, i, k) / depth));
   });
   at.channel_width = wide / nearest;
   at.row_width = tall / nearest;
