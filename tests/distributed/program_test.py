@@ -130,9 +130,9 @@ with tempfile.TemporaryDirectory() as name:
             expect(out[n].read_bytes() == out[1].read_bytes(), f"{method}: {n} ranks give the bits of one")
         expected, found = read_npy(out[0]), read_npy(out[1])
         expect(len(expected) == len(found), f"{method}: the shape of the volume")
-        # The sum of 20 views in another order.
+        # The sum of 20 views in another order; iterations amplify its rounding.
         largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
-        expect(largest <= 1e-6, f"{method} agrees with mbirk recon: {largest}")
+        expect(largest <= (1e-6 if method == "fdk" else 2e-6), f"{method} agrees with mbirk recon: {largest}")
     expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":", *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
                                   capture_output=True, text=True, timeout=300), "ranks were started with different options", folder)
 
@@ -141,10 +141,10 @@ with tempfile.TemporaryDirectory() as name:
     def iterations(most):
         return ["--max-iterations", str(most), "--stop-threshold-change-pct", "0"]
     whole, state = folder / "whole.npy", folder / "state.checkpoint"
-    result = ranks(1, *in_cone, *iterations(30), "--quiet", "--out", str(whole))
+    result = ranks(1, *in_cone, *iterations(6), "--quiet", "--out", str(whole))
     expect(result.returncode == 0, f"cone beam: {result.stderr}")
     for scan_options, first, then, kill_all in (in_cone, 3, 2, False), (common, 2, 3, False), (common, 3, 1, True):
-        endless, long = [*scan_options, *iterations(4000)], [*scan_options, *iterations(30 if scan_options is in_cone else 100)]
+        endless, long = [*scan_options, *iterations(4000)], [*scan_options, *iterations(6 if scan_options is in_cone else 100)]
         if scan_options is common:
             subprocess.run([mbirk, "recon", *long, "--quiet", "--out", str(whole)], check=True)
         state.unlink(missing_ok=True)

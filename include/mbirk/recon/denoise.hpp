@@ -23,41 +23,70 @@
 namespace mbirk {
 namespace detail {
 
-/// Ranges of all subsets' pixels in one table.
-struct subset_chunks {
-  std::vector<kernel::entry_range> all;
-  std::vector<index_t> begin{0};
+/// The pixels of all subsets that a process updates, and ranges of them, each in one table.
+struct denoise_subsets {
+  std::vector<std::int32_t> pixels;
+  std::vector<kernel::entry_range> ranges;               // of entries, counted from the first of the subset
+  std::vector<index_t> first_pixel{0}, first_range{0};   // of every subset, and the ends
 
-  /// @param small  whether a device shares them, which needs many tasks
-  subset_chunks(pixel_partition const& partition, bool small) {
+  denoise_subsets() = default;
+  /// All pixels. @param small  whether a device shares the ranges, which needs many tasks
+  denoise_subsets(pixel_partition partition, bool small) {
     index_t const each =
         small ? kernel::pixels_of_device_task(partition.length, kernel::prior_batch) : kernel::prior_batch;
     for (index_t s = 0; s < partition.subsets; ++s) {
-      auto const ranges = kernel::chunk_without_splitting_duplicates(partition.subset(s), each);
-      all.insert(all.end(), ranges.begin(), ranges.end());
-      begin.push_back(static_cast<index_t>(all.size()));
+      add(kernel::chunk_without_splitting_duplicates(partition.subset(s), each), 0);
+      end_subset(partition.length * (s + 1));
     }
+    pixels = std::move(partition.indices);
+  }
+  /// Adds ranges of the current subset, whose entries are counted from `first` on.
+  void add(std::vector<kernel::entry_range> const& more, index_t first) {
+    for (auto const& r : more) ranges.push_back({first + r.first, first + r.last});
+  }
+  void end_subset(index_t pixels_so_far) {
+    first_pixel.push_back(pixels_so_far);
+    first_range.push_back(std::ssize(ranges));
+  }
+  index_t count() const noexcept { return std::ssize(first_pixel) - 1; }
+  index_t longest() const {
+    index_t most = 0;
+    for (std::size_t s = 1; s < first_pixel.size(); ++s) most = std::max(most, first_pixel[s] - first_pixel[s - 1]);
+    return most;
   }
   /// Ranges of subset s within the device copy of the table, which starts at device_ranges.
-  device_span<kernel::entry_range> of(index_t s, kernel::entry_range const* device_ranges) const {
+  device_span<kernel::entry_range> ranges_of(index_t s, kernel::entry_range const* device_ranges) const {
     auto const k = static_cast<std::size_t>(s);
-    return {device_ranges + begin[k], begin[k + 1] - begin[k]};
+    return {device_ranges + first_range[k], first_range[k + 1] - first_range[k]};
   }
+};
+
+/// A denoiser in one process. distributed/denoise.hpp has the other model of this policy.
+struct whole_denoising {
+  template <class Context> step_search<Context, 2> make_search(Context const& ctx, denoise_subsets const& subsets,
+                                                               std::string failure) const {
+    return {ctx, subsets.count(), std::move(failure)};
+  }
+  /// Called after the update of a subset.
+  void updated(index_t) const noexcept {}
+  /// Whether to stop, if any process may stop all.
+  template <class F> bool stops(F const& f) const { return f(); }
 };
 
 template <class Context> class denoiser {
   using B = typename Context::backend;
+
+ public:
   using image = kernel::image_columns<B>;
   struct measured { double sum = 0, largest = 0; };
 
- public:
   denoiser(Context const& ctx, view<float const, 3> input, view<float, 3> output, denoise_options const& o)
       : ctx_(ctx), input_(input), output_(output), o_(o) {}
 
   denoise_record run() {
     auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask.value_or(false)));
     numpy_random_state random(o_.seed);
-    auto const partition = list_partition(host_context_of(ctx_), pixels, o_.granularity, random, array_role::temporary,
+    auto partition = list_partition(host_context_of(ctx_), pixels, o_.granularity, random, array_role::temporary,
                                           array_role::temporary);
     denoise_record record;
     record.subsets = partition.subsets;
@@ -82,11 +111,12 @@ template <class Context> class denoiser {
     }
     record.sigma_noise = o_.sigma_noise ? *o_.sigma_noise : noise_level(all, whole);
     record.sigma_x = o_.sigma_x ? *o_.sigma_x : scale(all, whole, record.sigma_noise);
-    iterate(partition, record, norm);
+    iterate(whole_denoising{}, denoise_subsets(std::move(partition), on_device<Context>), record, norm);
     return record;
   }
 
- private:
+  // For several processes, of which one has the voxels that the estimates are from:
+
   template <class T> image cylinders(view<T, 3> const& v, char const* name) const {
     return {
         observe(ctx_, v, name, array_role::argument), v.extent(0), v.extent(1), v.extent(2), v.stride(0), v.stride(1)};
@@ -136,15 +166,18 @@ template <class Context> class denoiser {
     return x;
   }
 
-  /// Estimate from every s-th voxel on each axis, so that about five million voxels are used.
+  /// Estimates are from every s-th voxel on each axis, so that about five million voxels are used.
+  static index_t noise_step(index_t all) {
+    double const voxels = static_cast<double>(all);
+    return static_cast<index_t>(std::nearbyint(std::cbrt(voxels / std::min(5e6, voxels))));
+  }
+  double noise_of(image const& im, measured const& m) const {
+    return found(deviation(im, m, deviation(im, m, 0)), "sigma_noise");
+  }
   double noise_level(image const& all, measured const& whole) const {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("noise level");
-    auto const estimate = [&](image const& im, measured const& m) {
-      return found(deviation(im, m, deviation(im, m, 0)), "sigma_noise");
-    };
-    double const voxels = static_cast<double>(all.voxels());
-    auto const s = static_cast<index_t>(std::nearbyint(std::cbrt(voxels / std::min(5e6, voxels))));
-    if (s <= 1) return estimate(all, whole);
+    index_t const s = noise_step(all.voxels());
+    if (s <= 1) return noise_of(all, whole);
 
     auto const taken = [&](index_t n) { return ceil_div(n, s); };
     image const sparse{all.data,          taken(all.rows),    taken(all.cols),
@@ -157,23 +190,27 @@ template <class Context> class denoiser {
     launch(ctx_, sparse.tasks(), kernel::take_slices<B>{sparse, observe(ctx_, taken_slices), observe(ctx_, memory)});
     image const sample{observe(ctx_, memory),       sparse.rows,  sparse.cols, sparse.slices,
                        sparse.cols * sparse.slices, sparse.slices};
-    return estimate(sample, measure<false>(sample));
+    return noise_of(sample, measure<false>(sample));
   }
   /// Estimate from 20 to 39 rows, just as the scale of a sinogram uses 20 to 39 views.
   double scale(image const& all, measured const& whole, double sigma_noise) const {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("scale");
     index_t const step = sampling_step(all.rows);
     image const rows{all.data, ceil_div(all.rows, step), all.cols, all.slices, step * all.row_stride, all.col_stride};
-    return found(sharpness_factor(o_.sharpness) * deviation(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise),
-                 "sigma_x");
+    return scale_of(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise);
+  }
+  double scale_of(image const& rows, measured const& m, double sigma_noise) const {
+    return found(sharpness_factor(o_.sharpness) * deviation(rows, m, sigma_noise), "sigma_x");
   }
 
-  void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
+  /// @param part  which part of the pixels this process has
+  /// @param norm  the sum of |x|
+  template <class Part>
+  void iterate(Part const& part, denoise_subsets const& subsets, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
-    subset_chunks const ranges(partition, on_device<Context>);
-    device_table const device_ranges(ctx_, ranges.all, "ranges of pixels");
-    device_table const indices(ctx_, partition.indices, "pixel indices");
-    temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
+    device_table const device_ranges(ctx_, subsets.ranges, "ranges of pixels");
+    device_table const indices(ctx_, subsets.pixels, "pixel indices");
+    temporary<float, Context> direction(ctx_, "direction", subsets.longest() * padded);
     auto const x = observe(ctx_, output_, "output", array_role::output);
     auto const pixels = observe(ctx_, indices);
     qggmrf_parameters const prior{record.sigma_x, o_.p, o_.q, o_.T, o_.qggmrf_nbr_wts};
@@ -192,18 +229,18 @@ template <class Context> class denoiser {
     kernel::denoise_update<B> update{x, input_.extent(1), slices, output_.stride(0), output_.stride(1), {}, pixels,
                                      observe(ctx_, direction), padded, {}, {}};
 
-    step_search<Context, 2> search(ctx_, partition.subsets,
+    auto search = part.make_search(ctx_, subsets,
                                    "qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x "
                                    "is out of the range of float32");
     while (record.num_iterations < o_.max_iterations) {
       double alphas = 0, moved = 0;
-      for (index_t s = 0; s < partition.subsets; ++s) {
-        auto const tasks = ranges.of(s, device_ranges.data());
+      for (index_t s = 0; s < subsets.count(); ++s) {
+        auto const tasks = subsets.ranges_of(s, device_ranges.data());
         index_t const count = tasks.size();
         temporary<double, Context> partial(ctx_, "partial sums", 2 * count);
         find.partial = update.partial = observe(ctx_, partial);
         find.ranges = update.ranges = tasks;
-        find.pixels = update.pixels = pixels + s * partition.length;
+        find.pixels = update.pixels = pixels + subsets.first_pixel[static_cast<std::size_t>(s)];
         {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
           launch(ctx_, count, find);
@@ -214,6 +251,7 @@ template <class Context> class denoiser {
           launch(ctx_, count, update);
         }
         search.add_changes(s, partial);
+        part.updated(s);
       }
       for (auto const& [alpha, changes] : search.steps()) {  // the only point in an iteration that waits for a device
         alphas += alpha;
@@ -221,20 +259,52 @@ template <class Context> class denoiser {
         norm += changes[1];
       }
       double const change = B::has_data ? moved / norm : 1.0;
-      record.alpha_values.push_back(alphas / static_cast<double>(partition.subsets));
+      record.alpha_values.push_back(alphas / static_cast<double>(subsets.count()));
       record.stop_threshold_change_pct.push_back(100 * change);
       ++record.num_iterations;
-      record.cancelled = o_.progress && !o_.progress({record.num_iterations, o_.max_iterations, change,
-                                                      record.alpha_values.back(), 0, 0});
+      record.cancelled = part.stops([&] {
+        return o_.progress && !o_.progress({record.num_iterations, o_.max_iterations, change,
+                                            record.alpha_values.back(), 0, 0});
+      });
       // Also stops for an image of zeros, whose change is NaN.
       if (record.cancelled || !(change >= o_.stop_threshold_change_pct / 100)) break;
     }
   }
+
+ private:
   Context const& ctx_;
   view<float const, 3> input_;
   view<float, 3> output_;
   denoise_options const& o_;
 };
+
+/// @throws shape_error, parameter_error
+template <class Context>
+void check_denoise(Context const& ctx, view<float const, 3> image, denoise_options const& options,
+                   view<float, 3> output) {
+  constexpr auto name = "qggmrf_denoise";
+  auto const need = [&](bool ok, char const* what, double value, char const* expected) {
+    require(ok, [&] {
+      return detail::message(name, ": ", what, " is ", value, ", expected ", expected);
+    });
+  };
+  detail::require_valid_call(options, name);
+  if (options.sigma_x)
+    need(*options.sigma_x > 0 && std::isfinite(*options.sigma_x), "sigma_x", *options.sigma_x, "a positive number");
+  need(std::isfinite(options.sharpness), "sharpness", options.sharpness, "a finite number");
+  need(options.granularity >= 1, "granularity", static_cast<double>(options.granularity), "at least 1");
+  require_valid({options.sigma_x.value_or(1), options.p, options.q, options.T, options.qggmrf_nbr_wts}, name);
+  auto const shape = image.extents();
+  require<shape_error>(image.size() > 0, [&] {
+    return detail::message(name, ": image has shape ", detail::shape_text(shape), ", expected at least one voxel");
+  });
+  detail::check(ctx, image, shape, name, "image", "(rows, cols, slices)");
+  detail::check(ctx, output, shape, name, "output", "(rows, cols, slices)");
+  if (options.init_image) detail::check(ctx, *options.init_image, shape, name, "init_image", "(rows, cols, slices)");
+  require(!decltype(ctx.instr)::traits.has_data || output.data() != image.data(), [&] {
+    return detail::message(name, ": output is the image itself, expected memory of its own");
+  });
+}
 
 }  // namespace detail
 
@@ -260,29 +330,8 @@ template <class Context> class denoiser {
 template <execution_policy Exec, instrumentation_policy Instr>
 denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const, 3> image,
                               denoise_options const& options, view<float, 3> output) {
-  constexpr auto name = "qggmrf_denoise";
-  auto const need = [&](bool ok, char const* what, double value, char const* expected) {
-    require(ok, [&] {
-      return detail::message(name, ": ", what, " is ", value, ", expected ", expected);
-    });
-  };
-  detail::require_valid_call(options, name);
-  if (options.sigma_x)
-    need(*options.sigma_x > 0 && std::isfinite(*options.sigma_x), "sigma_x", *options.sigma_x, "a positive number");
-  need(std::isfinite(options.sharpness), "sharpness", options.sharpness, "a finite number");
-  need(options.granularity >= 1, "granularity", static_cast<double>(options.granularity), "at least 1");
-  require_valid({options.sigma_x.value_or(1), options.p, options.q, options.T, options.qggmrf_nbr_wts}, name);
-  auto const shape = image.extents();
-  require<shape_error>(image.size() > 0, [&] {
-    return detail::message(name, ": image has shape ", detail::shape_text(shape), ", expected at least one voxel");
-  });
-  detail::check(ctx, image, shape, name, "image", "(rows, cols, slices)");
-  detail::check(ctx, output, shape, name, "output", "(rows, cols, slices)");
-  if (options.init_image) detail::check(ctx, *options.init_image, shape, name, "init_image", "(rows, cols, slices)");
-  require(!Instr::traits.has_data || output.data() != image.data(), [&] {
-    return detail::message(name, ": output is the image itself, expected memory of its own");
-  });
-  [[maybe_unused]] auto const guard = ctx.instr.scope({name, image.size() * options.max_iterations});
+  detail::check_denoise(ctx, image, options, output);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({"qggmrf_denoise", image.size() * options.max_iterations});
   return detail::denoiser(ctx, image, output, options).run();
 }
 
