@@ -230,7 +230,7 @@ TEST(Estimate, OfRanks) {
   ASSERT_EQ(done.code, 0) << done;
   auto const e = json::parse(done.out)["ranks"];
   EXPECT_EQ(e["ranks"], 4);
-  EXPECT_GT(e["efficiency"], 0.5);
+  EXPECT_GT(e["efficiency"], 0.1);
   EXPECT_LT(e["efficiency"], 1.0);
   // 128 subsets: four exchanges of log2 4 messages, and twice the voxels of the other ranks.
   EXPECT_EQ(e["latencies"], 128 * 4 * 2);
