@@ -126,8 +126,8 @@ template <class B, int Power, bool Unit> struct general_back {
       if (row < 0 || end > all_rows) clip_rows(taps, row, w);
       pack total = B::constant(0);
       if constexpr (Unit) {
-        weight high = w[0], wide = raised(widths.at(f.channel)), distance = f.channel;
-        taps.each([&](auto t) MBIRK_FLAT { if (t > 0) high = high + w[t]; });
+        weight high = I::constant(0), wide = raised(widths.at(f.channel)), distance = f.channel;
+        taps.each([&](auto t) MBIRK_FLAT { high = high + w[t]; });
         for (int c = 1; c < channels; ++c) {
           distance = distance - one;
           wide = wide + raised(widths.at(distance));
