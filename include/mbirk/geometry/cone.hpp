@@ -50,20 +50,22 @@ struct cone_geometry {
 
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
     using namespace detail::rules;
-    row("angles", numbers, p.angles, "one per view, radians, kept as float32", true);
-    row("source_detector_dist", distance, p.source_detector_dist, "infinite: a parallel beam with rows", true);
+    row("angles", numbers, p.angles, "angle of each view in radians, stored as float32", true);
+    row("source_detector_dist", distance, p.source_detector_dist,
+        "from the source to the detector; infinite: all rays are parallel", true);
     row("source_iso_dist", finite_number, p.source_iso_dist,
-        "from the source to the axis; without meaning when source_detector_dist is infinite", true);
-    row("helical_z_shifts", numbers, p.helical_z_shifts, "one per view, kept as float32; none for a circular scan",
-        false);
-    row("use_curved_detector", flag, p.use_curved_detector, "a cylinder around the source", false);
+        "from the source to the axis of rotation; not used if source_detector_dist is infinite", true);
+    row("helical_z_shifts", numbers, p.helical_z_shifts,
+        "shift of each view along the axis, stored as float32; empty for a circular scan", false);
+    row("use_curved_detector", flag, p.use_curved_detector, "true: the detector is a cylinder around the source", false);
   }
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters& p, Row const& row) {
     using namespace detail::rules;
     row("recon_slice_offset", finite_number, p.recon_slice_offset,
         "> 0: the grid lies at higher z; sized automatically when the model is made", false);
     row("axial_pad_fraction", fractions, p.axial_pad_fraction,
-        "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only", false);
+        "fraction of the slices that the cone sees beyond the detector to add at the (low, high) end; automatic "
+        "sizing only", false);
   }
   static double magnification(cone_parameters const& p) { return detail::magnification(p); }
   /// A circular scan over a full turn with a magnification of 2, for profiles and benchmarks.

@@ -59,7 +59,7 @@ struct parallel_geometry {
   /// Calls row(name, rule, member, doc, required) for the parameters of the scan, after sinogram_shape and before those
   /// of the detector, which all geometries share.
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
-    row("angles", detail::rules::numbers, p.angles, "one per view, radians, kept as float32", true);
+    row("angles", detail::rules::numbers, p.angles, "angle of each view in radians, stored as float32", true);
   }
   /// Calls row() for the parameters of the voxels that follow those that all geometries share.
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters&, Row const&) {}

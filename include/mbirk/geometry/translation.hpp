@@ -71,7 +71,7 @@ struct translation_geometry : cone_geometry {
     using namespace detail::rules;
     row("translation_vectors", vectors, p.translation_vectors,
         "(x, y, z) by which a view shifts the object towards lower channels, away from the source, and towards lower "
-        "rows; kept as float32", true);
+        "rows; stored as float32", true);
     row("source_detector_dist", positive_number, p.source_detector_dist, "from the source to the detector", true);
     row("source_iso_dist", positive_number, p.source_iso_dist, "from the source to the middle of the grid", true);
   }

@@ -85,7 +85,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
     f(parameter_info{name, group, rule.expected, doc, required, {}, rule.per_view}, rule, member);
   };
   if constexpr (!is_image) {
-    row("sinogram_shape", sizes, s.sinogram_shape, "(views, detector rows, channels)", true);
+    row("sinogram_shape", sizes, s.sinogram_shape, "number of (views, detector rows, channels)", true);
     Geometry::each_scan_parameter(s, row);
     row("delta_det_channel", positive_number, s.delta_det_channel, "pitch of the detector channels");
     row("delta_det_row", positive_number, s.delta_det_row, "pitch of the detector rows");
@@ -107,31 +107,35 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   }
   row("use_ror_mask", mask, s.use_ror_mask, "true: the ellipse inscribed in the grid; false: all pixels");
   group = "regularization";
-  row("auto_regularize_flag", flag, v.auto_regularize_flag, "sigma_y, sigma_x and sigma_prox come from the data");
+  row("auto_regularize_flag", flag, v.auto_regularize_flag, "true: sigma_y, sigma_x and sigma_prox are computed from the data");
   if constexpr (!is_image)
     row("snr_db", finite_number, o.snr_db, "assumed signal to noise ratio of the sinogram, for the automatic sigma_y");
   row("sharpness", finite_number, o.sharpness, "the automatic sigma_x and sigma_prox double with each unit");
   row("sigma_y", positive_number, v.sigma_y,
-      "standard deviation of a sample of weight 1; set by hand, auto_regularize_flag becomes false");
-  row("sigma_x", positive_number, v.sigma_x, "scale of the qGGMRF prior; the same");
-  if constexpr (!is_image) row("sigma_prox", positive_number, v.sigma_prox, "scale of the proximal prior; the same");
+      "standard deviation of a sample of weight 1; setting it makes auto_regularize_flag false");
+  row("sigma_x", positive_number, v.sigma_x,
+      "scale of the qGGMRF prior; setting it makes auto_regularize_flag false");
+  if constexpr (!is_image)
+    row("sigma_prox", positive_number, v.sigma_prox,
+        "scale of the proximal prior; setting it makes auto_regularize_flag false");
   group = "prior";
-  row("p", power, o.p, "power for small differences, 1 <= q <= p <= 2");
-  row("q", power, o.q, "power for large differences");
-  row("T", positive_number, o.T, "where small ends, in sigma_x");
-  row("qggmrf_nbr_wts", weights, o.qggmrf_nbr_wts, "of neighbours at row, column, slice +- 1; only ratios matter");
+  row("p", power, o.p, "power of small differences in the qGGMRF prior, 1 <= q <= p <= 2");
+  row("q", power, o.q, "power of large differences in the qGGMRF prior");
+  row("T", positive_number, o.T, "threshold between small and large differences, in units of sigma_x");
+  row("qggmrf_nbr_wts", weights, o.qggmrf_nbr_wts,
+      "weights of the neighbours at row, column, slice +- 1; only their ratios matter");
   group = "iterations";
-  if constexpr (!is_image) row("positivity_flag", flag, o.positivity_flag, "no voxel goes below 0");
-  row("granularity", counts, o.granularity, "number of subsets of each partition");
-  row("partition_sequence", positions, o.partition_sequence, "partition of each iteration; the last one repeats");
-  if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step");
+  if constexpr (!is_image) row("positivity_flag", flag, o.positivity_flag, "true: no voxel becomes negative");
+  row("granularity", counts, o.granularity, "number of subsets of pixels in each partition");
+  row("partition_sequence", positions, o.partition_sequence, "index into granularity for each iteration; the last entry repeats");
+  if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step length of an update");
   if constexpr (Geometry::has_slice_damping)
     row("slice_damping", flag, v.slice_damping,
-        "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
+        "true: damps the change of each slice's mean, as MBIRJAX always does in cone beam");
   group = "labels";
-  row("verbose", level, v.verbose, "kept for scripts: mbirk prints nothing");
-  row("alu_unit", text, v.alu_unit, "name of the unit of length");
-  row("alu_value", positive_number, v.alu_value, "how many of it the unit of length is");
+  row("verbose", level, v.verbose, "accepted for scripts written for MBIRJAX; mbirk prints nothing");
+  row("alu_unit", text, v.alu_unit, "name of the unit in which alu_value is given");
+  row("alu_value", positive_number, v.alu_value, "length of one arbitrary length unit (ALU) in `alu_unit`");
 }
 
 /// Members with automatic sizes are optional; these functions assume that they have been sized.
