@@ -80,20 +80,17 @@ class parameters_reader {
   template <class Geometry> parameter_set<Geometry> read() const {
     auto const& given = member("parameters");
     parameter_values<Geometry> values;
-    each_parameter(
-        std::type_identity<Geometry>{}, values, [&](parameter_info const& info, auto const& rule, auto& member) {
-          auto const it = given.find(info.name);
-          if (it == given.end()) {
-            if (info.required) fail("parameters." + std::string(info.name) + " is missing, expected " + info.expected);
-            return;
-          }
-          using plain = typename plain_type<std::decay_t<decltype(member)>>::type;
-          auto const value = value_of(*it, info.name);
-          auto const converted = value ? value->template as<plain>() : std::nullopt;
-          if (!converted || !rule.test(*converted))
-            fail("parameters." + std::string(info.name) + " is " + brief(*it) + ", expected " + info.expected);
-          member = *converted;
-        });
+    each_row(values, [&](parameter_row const& row) {
+      auto const& info = row.info;
+      auto const it = given.find(info.name);
+      if (it == given.end()) {
+        if (info.required) fail("parameters." + std::string(info.name) + " is missing, expected " + info.expected);
+        return;
+      }
+      auto const value = value_of(*it, info.name);
+      if (!value || !row.assign(*value))
+        fail("parameters." + std::string(info.name) + " is " + brief(*it) + ", expected " + info.expected);
+    });
     // A sigma without the flag was set by hand.
     if (!given.contains("auto_regularize_flag") &&
         (given.contains("sigma_y") || given.contains("sigma_x") || given.contains("sigma_prox")))

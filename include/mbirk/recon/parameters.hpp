@@ -138,13 +138,69 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   row("alu_value", positive_number, v.alu_value, "length of one arbitrary length unit (ALU) in `alu_unit`");
 }
 
-/// Members with automatic sizes are optional; these functions assume that they have been sized.
+/// Members with automatic sizes are optional; plain_member assumes that they have been sized.
 template <class T> struct plain_type { using type = T; };
 template <class T> struct plain_type<std::optional<T>> { using type = T; };
 template <class T> T const& plain_member(T const& member) { return member; }
 template <class T> T const& plain_member(std::optional<T> const& member) { return *member; }
 inline bool is_empty(auto const&) { return false; }
 template <class T> bool is_empty(std::optional<T> const& member) { return !member; }
+
+/// What can be done with a member of parameter_values whose type is not known: the functions are compiled once for each
+/// type and rule, not for each of some 200 rows of the tables.
+struct member_functions {
+  bool (*empty)(void const* member);
+  bool (*valid)(void const* member);              ///< whether the rule admits its value; it is not empty
+  parameter_value (*value)(void const* member);   ///< it is not empty
+  bool (*assign)(void* member, parameter_value const& value);  ///< false, and no change, if the value does not fit
+};
+template <class Test, class Member> inline constexpr member_functions functions_of{
+    [](void const* member) { return is_empty(*static_cast<Member const*>(member)); },
+    [](void const* member) { return Test{}(plain_member(*static_cast<Member const*>(member))); },
+    [](void const* member) { return parameter_value(plain_member(*static_cast<Member const*>(member))); },
+    [](void* member, parameter_value const& value) {
+      auto const converted = value.as<typename plain_type<Member>::type>();
+      bool const fits = converted && Test{}(*converted);
+      if (fits) *static_cast<Member*>(member) = *converted;
+      return fits;
+    }};
+
+/// A row of the table for the values of one model.
+struct parameter_row {
+  parameter_info const& info;
+  member_functions const& functions;
+  void const* member;
+
+  bool empty() const { return functions.empty(member); }
+  bool valid() const { return functions.valid(member); }
+  parameter_value value() const { return functions.value(member); }
+  /// Assigns to the member, whose values must not be const.
+  bool assign(parameter_value const& value) const { return functions.assign(const_cast<void*>(member), value); }
+};
+
+/// A reference to a function of a row, which is compiled once for all geometries. Not std::function, which takes longer
+/// to compile.
+class row_function {
+ public:
+  template <class F>
+    requires(!std::same_as<F, row_function>)
+  row_function(F const& f)
+      : object_(&f), call_([](void const* object, parameter_row const& row) { (*static_cast<F const*>(object))(row); }) {}
+  void operator()(parameter_row const& row) const { call_(object_, row); }
+
+ private:
+  void const* object_;
+  void (*call_)(void const*, parameter_row const&);
+};
+
+/// Calls f(row) for every parameter of a geometry, in the order of each_parameter.
+template <class Geometry> void each_row(parameter_values<Geometry> const& values, row_function f) {
+  each_parameter(std::type_identity<Geometry>{}, values,
+                 [&]<class Test, class Member>(parameter_info const& info, parameter_rule<Test> const&,
+                                               Member const& member) {
+                   f(parameter_row{info, functions_of<Test, Member>, &member});
+                 });
+}
 
 /// Levenshtein distance of a and b: the number of insertions, deletions and replacements.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -161,14 +217,10 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 /// Descriptions of the parameters of a geometry, in the order of the table.
 template <class Geometry> std::vector<parameter_info> list_parameters() {
   std::vector<parameter_info> all;
-  parameter_values<Geometry> const values{};
-  detail::each_parameter(
-      std::type_identity<Geometry>{}, values, [&](parameter_info info, auto const&, auto const& member) {
-        info.default_text = info.required              ? "none"
-                            : detail::is_empty(member) ? "automatic"
-                                                       : parameter_value(detail::plain_member(member)).text();
-        all.push_back(info);
-      });
+  detail::each_row(parameter_values<Geometry>{}, [&](detail::parameter_row const& row) {
+    auto& info = all.emplace_back(row.info);
+    info.default_text = info.required ? "none" : row.empty() ? "automatic" : row.value().text();
+  });
   return all;
 }
 
@@ -233,15 +285,7 @@ template <class Geometry> class parameter_set {
   std::string text() const;
 
  private:
-  template <class Values, class Row> static void each(Values& values, Row const& row) {
-    detail::each_parameter(std::type_identity<Geometry>{}, values, row);
-  }
-  static parameter_value to_value(auto const& member) { return parameter_value(detail::plain_member(member)); }
-
   [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value);
-  static void check(parameter_info const& info, auto const& rule, parameter_value const& value, auto const& converted) {
-    if (!rule.test(converted)) refuse(info, value);
-  }
   [[noreturn]] static void unknown(std::string_view name);
 
   void size_automatically(bool all);
@@ -255,8 +299,8 @@ template <class Geometry> class parameter_set {
 
 template <class Geometry>
 parameter_set<Geometry>::parameter_set(parameter_values<Geometry> values) : values_(std::move(values)) {
-  each(values_, [](parameter_info const& info, auto const& rule, auto const& member) {
-    if (!detail::is_empty(member)) check(info, rule, to_value(member), detail::plain_member(member));
+  detail::each_row(values_, [](detail::parameter_row const& row) {
+    if (!row.empty() && !row.valid()) refuse(row.info, row.value());
   });
   size_automatically(false);
 }
@@ -264,8 +308,8 @@ parameter_set<Geometry>::parameter_set(parameter_values<Geometry> values) : valu
 template <class Geometry>
 parameter_value parameter_set<Geometry>::get(std::string_view name) const {
   std::optional<parameter_value> found;
-  each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
-    if (name == info.name) found = to_value(member);
+  detail::each_row(values_, [&](detail::parameter_row const& row) {
+    if (name == row.info.name) found = row.value();
   });
   if (!found) unknown(name);
   return *found;
@@ -277,15 +321,11 @@ bool parameter_set<Geometry>::set(std::span<parameter_setting const> settings) {
   bool of_scan = false, sizing = false, scales = false, meta = false;
   for (auto const& [name, value] : settings) {
     bool known = false;
-    each(changed, [&](parameter_info const& info, auto const& rule, auto& member) {
-      if (name != info.name) return;
+    detail::each_row(changed, [&](detail::parameter_row const& row) {
+      if (name != row.info.name) return;
       known = true;
-      using plain = typename detail::plain_type<std::decay_t<decltype(member)>>::type;
-      auto const converted = value.template as<plain>();
-      if (!converted) refuse(info, value);
-      check(info, rule, value, *converted);
-      member = *converted;
-      std::string_view const group = info.group;
+      if (!row.assign(value)) refuse(row.info, value);
+      std::string_view const group = row.info.group;
       of_scan = of_scan || group == "scan" || group == "voxels";
       if (name == "delta_voxel" || name == "recon_shape" || name == "recon_slice_offset") sizing = true;
     });
@@ -324,8 +364,8 @@ recon_model_options parameter_set<Geometry>::options() const {
 template <class Geometry>
 std::string parameter_set<Geometry>::text() const {
   std::string s;
-  each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
-    s += detail::message(info.name, " = ", to_value(member).text(), "\n");
+  detail::each_row(values_, [&](detail::parameter_row const& row) {
+    s += detail::message(row.info.name, " = ", row.value().text(), "\n");
   });
   return s;
 }
