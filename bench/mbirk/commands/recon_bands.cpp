@@ -118,7 +118,12 @@ band_plan plan_bands(exec::host const& host, geometry_file const& g, std::vector
   double const each = std::max(4.0 * fdk_band_unit * static_cast<double>(cols) * static_cast<double>(slices), 1.0);
   auto const whole = static_cast<double>(ceil_div(rows, fdk_band_unit));
   auto const units = static_cast<index_t>(std::min(whole, 1 + (limit - least) / each));
-  return plan_of(host, g, other, units * fdk_band_unit, block);
+  // Not only the volume grows with the rows: the lists of their pixels do, too.
+  for (index_t n = units; n > 1; --n) {
+    auto larger = plan_of(host, g, other, n * fdk_band_unit, block);
+    if (total_bytes(larger.memory) <= limit) return larger;
+  }
+  return plan;
 }
 
 partial_result recon_in_bands(recon_context const& ctx, recon_command const& o, measurement_source const& source,
