@@ -15,7 +15,7 @@ PROVIDES = {
     "any": "any any_cast",
     "array": "array",
     "atomic": "atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed memory_order_release",
-    "bit": "bit_cast bit_ceil bit_width has_single_bit countl_zero countr_zero endian popcount",
+    "bit": "bit_cast bit_ceil bit_floor bit_width has_single_bit countl_zero countr_zero endian popcount",
     "cctype": "isspace tolower",
     "charconv": "chars_format from_chars to_chars",
     "chrono": "chrono",

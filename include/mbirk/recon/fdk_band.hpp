@@ -1,10 +1,10 @@
 // FDK of scans that are larger than memory: some rows of a reconstruction, to which the views are added block by block.
-// Users also include projector/cone.hpp or projector/all.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "mbirk/projector/cone.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 
 namespace mbirk {
