@@ -78,8 +78,9 @@ class hdf5_stream final : public volume_stream {
     index_t const deep = std::clamp<index_t>(bands ? largest : options.slab, 1, std::max<index_t>(1, slices));
     index_t const wide = std::clamp<index_t>(largest / deep, 1, std::max<index_t>(1, cols));
     index_t const most = std::clamp<index_t>(largest / (deep * wide), 1, std::max<index_t>(1, rows));
-    index_t const high = bands ? std::min<index_t>(static_cast<index_t>(std::bit_floor(static_cast<std::size_t>(most))), 32)
-                               : most;
+    // A power of two, because bands have a multiple of 32 rows.
+    auto const in_band = static_cast<index_t>(std::bit_floor(static_cast<std::size_t>(most)));
+    index_t const high = bands ? std::min<index_t>(in_band, 32) : most;
     file_.create<float>("recon", {rows, cols, slices}, options.compress, {high, wide, deep});
   }
   void add(view<float const, 3> slab) override {
