@@ -1,6 +1,8 @@
 // A scan in parallel beam, shared out in slices, and reconstructions of it by ranks and in one memory.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,6 +41,16 @@ inline index_t size_of(std::array<index_t, 3> const& shape) { return static_cast
 inline floats array(std::array<index_t, 3> const& shape) { return floats(element_count(shape)); }
 inline view<float const, 3> reading(floats const& v, std::array<index_t, 3> const& shape) { return {v.data(), shape}; }
 inline view<float, 3> writing(floats& v, std::array<index_t, 3> const& shape) { return {v.data(), shape}; }
+
+inline void expect_same_log(recon_log const& found, recon_log const& expected) {
+  EXPECT_EQ(found.alpha_values, expected.alpha_values);
+  EXPECT_EQ(found.fm_rmse, expected.fm_rmse);
+  EXPECT_EQ(found.stop_threshold_change_pct, expected.stop_threshold_change_pct);
+  EXPECT_EQ(found.delta_norm_per_slice, expected.delta_norm_per_slice);
+  EXPECT_EQ(found.sigma_y, expected.sigma_y);
+  EXPECT_EQ(found.sigma_x, expected.sigma_x);
+  EXPECT_EQ(found.sigma_prox, expected.sigma_prox);
+}
 
 /// A phantom whose slices all differ, its sinogram with noise, and weights.
 struct problem {

@@ -20,16 +20,6 @@ namespace {
 using namespace mbirk;
 using namespace testing_ranks;
 
-void expect_same_log(recon_log const& found, recon_log const& expected) {
-  EXPECT_EQ(found.alpha_values, expected.alpha_values);
-  EXPECT_EQ(found.fm_rmse, expected.fm_rmse);
-  EXPECT_EQ(found.stop_threshold_change_pct, expected.stop_threshold_change_pct);
-  EXPECT_EQ(found.delta_norm_per_slice, expected.delta_norm_per_slice);
-  EXPECT_EQ(found.sigma_y, expected.sigma_y);
-  EXPECT_EQ(found.sigma_x, expected.sigma_x);
-  EXPECT_EQ(found.sigma_prox, expected.sigma_prox);
-}
-
 TEST(slices, reconstructions_have_the_bits_of_one_memory_for_every_number_of_ranks) {
   for (auto const& c : cases()) {
     SCOPED_TRACE(c.name);

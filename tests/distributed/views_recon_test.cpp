@@ -163,16 +163,6 @@ cone_views part_of_rank(cone_case const& c) {
   return cone_views(c.problem().parameters, world().rank(), world().size());
 }
 
-void expect_equal_logs(recon_log const& found, recon_log const& expected) {
-  EXPECT_EQ(found.alpha_values, expected.alpha_values);
-  EXPECT_EQ(found.fm_rmse, expected.fm_rmse);
-  EXPECT_EQ(found.stop_threshold_change_pct, expected.stop_threshold_change_pct);
-  EXPECT_EQ(found.delta_norm_per_slice, expected.delta_norm_per_slice);
-  EXPECT_EQ(found.sigma_y, expected.sigma_y);
-  EXPECT_EQ(found.sigma_x, expected.sigma_x);
-  EXPECT_EQ(found.sigma_prox, expected.sigma_prox);
-}
-
 TEST(views, reconstructions_have_the_same_bits_for_every_number_of_ranks) {
   for (auto const& c : cone_cases()) {
     if (!fits(c)) continue;
@@ -180,7 +170,7 @@ TEST(views, reconstructions_have_the_same_bits_for_every_number_of_ranks) {
     auto const alone = run_views(distributed::self{}, c);
     auto const mine = run_views(world(), c, 2);
     EXPECT_TRUE(same_bits(mine.image, cut(alone.image, c.problem().scan->recon_shape(), part_of_rank(c).rows())));
-    expect_equal_logs(mine.log, alone.log);
+    expect_same_log(mine.log, alone.log);
   }
 }
 
@@ -233,7 +223,7 @@ TEST(views, a_state_is_resumed_by_any_number_of_ranks) {
     EXPECT_TRUE(same_bits(saved->recon, expected->recon));
     EXPECT_TRUE(same_bits(saved->hessian, expected->hessian));
     EXPECT_TRUE(same_bits(saved->weighted_error, expected->weighted_error));
-    expect_equal_logs(saved->record, expected->record);
+    expect_same_log(saved->record, expected->record);
     float peak = 0, largest = 0;
     auto const whole = run_whole(c, &*saved);
     for (std::size_t k = 0; k < whole.image.size(); ++k) {
@@ -248,7 +238,7 @@ TEST(views, a_state_is_resumed_by_any_number_of_ranks) {
     o.resume = &state;
   });
   EXPECT_TRUE(same_bits(resumed.image, cut(alone.image, c.problem().scan->recon_shape(), mine.rows())));
-  expect_equal_logs(resumed.log, alone.log);
+  expect_same_log(resumed.log, alone.log);
 }
 
 /// The formulas of docs/distributed.md.

@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
 void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record);
 
-/// The same files, written in parts.
+/// Writes the same files in parts.
 class result_stream {
  public:
   virtual ~result_stream() = default;

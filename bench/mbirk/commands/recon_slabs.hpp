@@ -26,7 +26,7 @@ struct slab_plan {
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
                      double limit);
 
-/// What a reconstruction in parts reports.
+/// The notes and counts that a reconstruction in parts returns.
 struct partial_result {
   repair_count repaired;
   std::vector<std::string> corrected, notes;

@@ -7,7 +7,7 @@
 
 namespace mbirk::program {
 
-/// What carries the messages of ranks.
+/// A network that carries the messages of ranks.
 struct network {
   double latency = 2e-6;      ///< seconds
   double bandwidth = 12.5e9;  ///< bytes a second that a rank sends

@@ -41,9 +41,7 @@ double views_memory(distributed::cone_views const& part, int rank, recon_options
   // Sums of voxel columns that ranks add up, a sixteenth of the pixels at a time.
   auto const arrays = static_cast<double>(
       distributed::detail::view_tree<context_of_rank, distributed::self>::arrays(part, rank));
-  index_t rows = 0;
-  for (index_t b = 0; b < distributed::row_bands; ++b) rows = std::max(rows, part.rows_of_band(b).count);
-  double const sixteenth = static_cast<double>(rows * whole[1]) * column;
+  double const sixteenth = static_cast<double>(part.by_bands().most_rows_of_a_band() * whole[1]) * column;
   double const kept = views + band + (rank == 0 ? image : 0);  // of the program
   double const direct = 2 * views + arrays * sixteenth;        // filtered, and in the layout of the projector
   if (!question.vcd) return kept + direct;

@@ -6,12 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/recon_files.hpp"
 #include "commands/run_watch.hpp"
+#include "input/checkpoint_file.hpp"
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "input/scan_corrections.hpp"
@@ -61,6 +63,27 @@ template <class F> void agree(distributed::mpi const& ranks, F const& f) {
   });
   bool const any = distributed::all_reduce(ranks, "interrupt", stopped ? 1 : 0, distributed::reduction::maximum) > 0;
   require<interrupted>(!any, [] { return "interrupted; nothing was written"; });
+}
+
+/// The rank's part of a checkpoint, and the checksums of the data that it was made from.
+struct resumed_part {
+  recon_state mine;
+  data_sums sums;
+};
+/// Reads the state to resume, if there is one: every rank reads the whole file, and keeps its part.
+/// @param bytes    of the whole state and of the part
+/// @param part_of  makes the part of a state
+template <class PartOf>
+std::optional<resumed_part> resumed_state(rank_run const& r, double bytes, json const& parameters,
+                                          PartOf const& part_of) {
+  std::optional<resumed_part> found;
+  if (r.o.resume.empty()) return found;
+  agree(r.ranks, [&] {
+    r.memory.require(bytes, r.o.resume + ": the state to resume, which every rank reads whole");
+    auto saved = read_checkpoint(r.o.resume, parameters, r.memory);
+    found.emplace(resumed_part{part_of(saved.state), std::move(saved.sums)});
+  });
+  return found;
 }
 
 /// Corrects what a rank has read, and keeps the text that the first one has.

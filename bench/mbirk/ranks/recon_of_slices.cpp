@@ -18,7 +18,6 @@
 #include "commands/iteration_progress.hpp"
 #include "commands/recon_options.hpp"
 #include "commands/recon_result.hpp"
-#include "input/checkpoint_file.hpp"
 #include "input/direct_scan.hpp"
 #include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/slab_state.hpp"
@@ -118,26 +117,6 @@ double slab_memory(rank_run const& r, distributed::parallel_slab const& slab, me
   return kept + std::max(iterating, regularizing);
 }
 
-/// The slab's part of a checkpoint, and the checksums of the data that it was made from.
-struct resumed_slab {
-  recon_state slab;
-  data_sums sums;
-};
-/// Every rank reads the whole file, and keeps its slab.
-std::optional<resumed_slab> resumed_state(rank_run const& r, distributed::parallel_slab const& slab,
-                                          json const& parameters) {
-  std::optional<resumed_slab> found;
-  if (r.o.resume.empty()) return found;
-  agree(r.ranks, [&] {
-    bytes_of_slices const bytes(slab);
-    r.memory.require(bytes.state(slab.slices()) + bytes.state(slab.range().count),
-                     r.o.resume + ": the state to resume, which every rank reads whole");
-    auto saved = read_checkpoint(r.o.resume, parameters, r.memory);
-    found.emplace(resumed_slab{distributed::state_of_slab(saved.state, slab), std::move(saved.sums)});
-  });
-  return found;
-}
-
 /// Checksums of what a checkpoint depends on, those of `mbirk recon`.
 data_sums sums_of_ranks(rank_run const& r, distributed::parallel_slab const& slab, view<float const, 3> const& y) {
   auto const mine = rows_sum(y, slab.range().first);
@@ -162,14 +141,16 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
   recon_options options(o.call, g.model);
   auto const shape = slab.scan().sinogram_shape(), recon_shape = slab.scan().recon_shape();
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
-  auto resumed = resumed_state(r, slab, parameters);
-  int const done_before = resumed ? resumed->slab.record.num_iterations : 0;
-  if (resumed && !o.seed_given) options.seed = resumed->slab.seed;
+  bytes_of_slices const bytes(slab);
+  auto resumed = resumed_state(r, bytes.state(slab.slices()) + bytes.state(slab.range().count), parameters,
+                               [&](recon_state const& state) { return distributed::state_of_slab(state, slab); });
+  int const done_before = resumed ? resumed->mine.record.num_iterations : 0;
+  if (resumed && !o.seed_given) options.seed = resumed->mine.seed;
   std::vector<float> sinogram, weights, image;
   finished_recon out;
   agree(ranks, [&] {
     auto const needed = slab_memory(r, slab, source, options, {vcd, weighted}) +
-                        (resumed ? bytes_of_slices(slab).state(recon_shape[2]) : 0);
+                        (resumed ? bytes.state(recon_shape[2]) : 0);
     index_t const most = distributed::most_slices(slab.slices(), ranks.size());
     if (!o.quiet)
       say("{} ranks, of {} slices at most; memory of rank 0 {}\n", ranks.size(), most, bytes_text(needed));
@@ -194,7 +175,7 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
   if (vcd) sums = sums_of_ranks(r, slab, {sinogram.data(), shape});
   if (resumed) {
     agree(ranks, [&] { require_same_data(o.resume, resumed->sums, sums); });
-    options.resume = &resumed->slab;
+    options.resume = &resumed->mine;
   }
   if (!o.checkpoint.empty())
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(o.checkpoint, state, parameters, sums); };

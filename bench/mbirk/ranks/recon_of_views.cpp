@@ -13,7 +13,6 @@
 
 #include "commands/iteration_progress.hpp"
 #include "commands/recon_result.hpp"
-#include "input/checkpoint_file.hpp"
 #include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/state_of_views.hpp"
 #include "operations/recon_memory.hpp"
@@ -24,27 +23,6 @@
 
 namespace mbirk::program {
 namespace {
-
-/// The rank's part of a checkpoint, and the checksums of the data that it was made from. Every rank reads the whole.
-struct resumed_views {
-  recon_state mine;
-  data_sums sums;
-};
-std::optional<resumed_views> resumed_state(rank_run const& r, distributed::cone_views const& part,
-                                           json const& parameters) {
-  std::optional<resumed_views> found;
-  if (r.o.resume.empty()) return found;
-  agree(r.ranks, [&] {
-    auto const& whole = part.whole();
-    r.memory.require(state_bytes(whole.sinogram_shape(), whole.recon_shape()) +
-                         state_bytes(part.sinogram_shape(), part.recon_shape()),
-                     r.o.resume + ": the state to resume, which every rank reads whole");
-    auto saved = read_checkpoint(r.o.resume, parameters, r.memory);
-    found.emplace(resumed_views{distributed::state_of_views(saved.state, part, r.ranks.rank()),
-                                std::move(saved.sums)});
-  });
-  return found;
-}
 
 /// Checksums of what a checkpoint depends on, those of `mbirk recon`: a rank goes on with the sums of rows where the
 /// one before has stopped.
@@ -112,7 +90,11 @@ std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan
   recon_options options(o.call, g.model);
   auto const shape = part.sinogram_shape(), band_shape = part.recon_shape(), whole = part.whole().recon_shape();
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
-  auto resumed = resumed_state(r, part, parameters);
+  double const bytes_to_resume =
+      state_bytes(part.whole().sinogram_shape(), whole) + state_bytes(shape, band_shape);
+  auto resumed = resumed_state(r, bytes_to_resume, parameters, [&](recon_state const& state) {
+    return distributed::state_of_views(state, part, ranks.rank());
+  });
   int const done_before = resumed ? resumed->mine.record.num_iterations : 0;
   if (resumed && !o.seed_given) options.seed = resumed->mine.seed;
   finished_recon out;

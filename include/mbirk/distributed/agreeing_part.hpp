@@ -1,4 +1,5 @@
-// What parts of an iterative reconstruction by several ranks have in common. Not for users.
+// Base of the parts of an iterative reconstruction by several ranks: agreement on errors and on when to stop. Not for
+// users.
 #pragma once
 
 #include "mbirk/distributed/agreement.hpp"

@@ -27,7 +27,7 @@ template <class Context, communicator Comm> class band_image {
         part_(part),
         image_(image),
         coupled_(coupled),
-        held_(coupled ? part.rows_with_neighbours() : part.rows()),
+        held_(coupled ? part.by_bands().rows_with_neighbours() : part.rows()),
         row_(image.extent(1) * image.extent(2)) {
     if (held_.count == part.rows().count) return;
     memory_.emplace(ctx, "image with rows beside", held_.count * row_);
@@ -88,7 +88,7 @@ template <class Context, communicator Comm> class band_image {
     if (!coupled_) return;
     [[maybe_unused]] auto const guard = ctx_.instr.stage("rows beside");
     for (int r = 0; r < ranks_.size(); ++r) {
-      auto const rows = part_.rows(r), held = part_.rows_with_neighbours(r);
+      auto const rows = part_.rows(r), held = part_.by_bands().rows_with_neighbours(r);
       if (held.first < rows.first) send_row(held.first, r);
       if (rows.end() < held.end()) send_row(rows.end(), r);
     }
@@ -116,7 +116,7 @@ template <class Context, communicator Comm> class band_image {
     auto const of_row = [&](index_range const& rows, float* data) {
       return std::span(data + (row - rows.first) * row_, static_cast<std::size_t>(row_));
     };
-    int const from = part_.owner_of_row(row);
+    int const from = part_.by_bands().owner_of_row(row);
     if (from == ranks_.rank()) ranks_.send("rows beside", std::as_bytes(of_row(part_.rows(), slices().data())), to);
     if (to == ranks_.rank())
       ranks_.receive("rows beside", std::as_writable_bytes(of_row(held_, memory_->data())), from);

@@ -49,8 +49,7 @@ template <class Context, communicator Comm> class data_term_of_views : public da
     std::optional<view_tree<Context, Comm>> tree;
     std::optional<device_plan<Context>> plan;
     part.agree([&] {
-      index_t most = 0;
-      for (index_t b = 0; b < row_bands; ++b) most = std::max(most, part_.rows_of_band(b).count);
+      index_t const most = part_.by_bands().most_rows_of_a_band();
       tree.emplace(ctx_, ranks_, part_, most * g.recon_cols, g.slices);
     });
     for (index_t b = 0; b < row_bands; ++b) {
@@ -58,7 +57,7 @@ template <class Context, communicator Comm> class data_term_of_views : public da
       std::vector<std::int32_t> pixels(static_cast<std::size_t>(rows.count * g.recon_cols));
       std::iota(pixels.begin(), pixels.end(), static_cast<std::int32_t>(rows.first * g.recon_cols));
       plan.emplace(ctx_, kernel::plan_list(pixels, g.recon_rows, g.recon_cols, g.slices));
-      int const owner = part_.owner_of_band(b);
+      int const owner = part_.by_bands().owner_of_band(b);
       auto const sums = tree->add(
           "parts of the Hessian", tree_piece::of_one(owner, std::ssize(pixels), ranks_.size()),
           [&](index_t range, temporary<float, Context> const& to) {
@@ -80,8 +79,8 @@ template <class Context, communicator Comm> class data_term_of_views : public da
     std::optional<temporary<float, Context>> band, of_range;
     part.agree([&] {
       base::fill_with_zeros(base::room_for_projection(fresh));
-      index_t rows = 0, floats = 0;
-      for (index_t b = 0; b < row_bands; ++b) rows = std::max(rows, part_.rows_of_band(b).count);
+      index_t const rows = part_.by_bands().most_rows_of_a_band();
+      index_t floats = 0;
       for (auto const& r : ranges_) floats = std::max(floats, r ? r->shape.size() : 0);
       band.emplace(ctx_, "band of the image", zero ? 0 : rows * row);
       of_range.emplace(ctx_, "projection of a band", zero ? 0 : floats);
@@ -89,7 +88,7 @@ template <class Context, communicator Comm> class data_term_of_views : public da
     auto const& z = projection_ ? *projection_ : *fresh;
     for (index_t b = 0; b < row_bands && !zero; ++b) {
       auto const rows = part_.rows_of_band(b);
-      int const owner = part_.owner_of_band(b);
+      int const owner = part_.by_bands().owner_of_band(b);
       if (owner == ranks_.rank())
         std::copy_n(image.slices().data() + (rows.first - part_.rows().first) * row, rows.count * row, band->data());
       ranks_.broadcast("first image",

@@ -19,11 +19,11 @@
 namespace mbirk::distributed {
 
 /// The pixel rows of an image that a rank has.
-class image_rows {
+class image_rows : public banded_rows {
  public:
   /// @param whole  shape of the image of all ranks, (rows, cols, slices)
   /// @throws parameter_error if a rank would have no rows, or for more ranks than bands
-  image_rows(std::array<index_t, 3> whole, int rank, int ranks) : whole_(whole), rank_(rank), ranks_(ranks) {
+  image_rows(std::array<index_t, 3> whole, int rank, int ranks) : banded_rows(whole[0], rank, ranks), whole_(whole) {
     require(ranks >= 1 && ranks <= row_bands, [&] {
       return mbirk::detail::message(ranks, " ranks for ", row_bands, " bands of rows, expected at most ", row_bands);
     });
@@ -35,26 +35,10 @@ class image_rows {
   }
 
   std::array<index_t, 3> const& whole() const noexcept { return whole_; }
-  bool is_of(int rank, int ranks) const noexcept { return rank == rank_ && ranks == ranks_; }
-  index_range bands() const { return part_of(row_bands, rank_, ranks_); }
-  index_range rows_of_band(index_t band) const { return part_of(whole_[0], band, row_bands); }
-  index_range rows(int rank) const {
-    auto const bands = part_of(row_bands, rank, ranks_);
-    index_t const first = rows_of_band(bands.first).first;
-    return {first, rows_of_band(bands.end() - 1).end() - first};
-  }
-  index_range rows() const { return rows(rank_); }
-  /// The rows of this rank, and one row beside them at either end where there is one.
-  index_range rows_with_neighbours() const {
-    auto const mine = rows();
-    index_t const first = std::max<index_t>(0, mine.first - 1);
-    return {first, std::min(whole_[0], mine.end() + 1) - first};
-  }
   std::array<index_t, 3> shape() const { return {rows().count, whole_[1], whole_[2]}; }
 
  private:
   std::array<index_t, 3> whole_;
-  int rank_, ranks_;
 };
 
 namespace detail {
@@ -279,7 +263,7 @@ std::vector<float> gather_voxels(Comm const& ranks, image_rows const& part, view
   return all;
 }
 
-/// All that ranks must agree on.
+/// The values on which ranks must agree.
 inline std::vector<common_value> common_values(image_rows const& part, denoise_options const& o) {
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
   std::int64_t const mask = o.use_ror_mask ? of(make_mask(part.whole()[0], part.whole()[1], *o.use_ror_mask)) : 0;

@@ -85,7 +85,7 @@ void fdk_of_views(Context const& ctx, Comm const& ranks, cone_views const& part,
                           view<std::int32_t const, 1>(pixels.data(), {count}),
                           view<float, 2>(to.data(), {count, g.slices}));
     };
-    int const owner = part.owner_of_band(b);
+    int const owner = part.by_bands().owner_of_band(b);
     auto const columns = tree->add("parts of the image", tree_piece::of_one(owner, count, ranks.size()), back_project);
     if (owner != ranks.rank()) continue;
     launch(ctx, ceil_div(count, kernel::band_batch),
@@ -96,7 +96,7 @@ void fdk_of_views(Context const& ctx, Comm const& ranks, cone_views const& part,
   }
 }
 
-/// What ranks must agree on: the scan.
+/// The values of the scan on which ranks must agree.
 inline std::vector<common_value> common_values(cone_views const& part) {
   auto const& p = part.parameters();
   auto const& g = part.whole().geometry();
@@ -144,9 +144,9 @@ template <class T> void require_dense(view<T, 3> const& v, char const* operation
 ///         when `part` is of another rank, and when ranks differ in the parameters of the scan or in the options.
 /// Cost: a filter and a back projection of the views of the rank into the whole image, in 16 bands of pixel rows.
 /// Memory: the filtered views, and a third to a half of the image. Traffic of a rank: one to three parts of the rows of
-/// the others, of 4 bytes a voxel inside the mask; one part for numbers of ranks that are powers of two. The image has the
-/// same bits for every number of ranks (up to 16) and threads; it agrees with mbirk::fdk_recon, which adds the views in
-/// one order, to float32 rounding.
+/// the others, of 4 bytes a voxel inside the mask; one part for numbers of ranks that are powers of two. The image has
+/// the same bits for every number of ranks (up to 16) and threads; it agrees with mbirk::fdk_recon, which adds the
+/// views in one order, to float32 rounding.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 void fdk_recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
                view<float const, 3> sinogram, view<float, 3> image, filter_options const& options = {},

@@ -27,7 +27,7 @@ using solver_of_views = mbirk::detail::vcd_solver<Context, cone_geometry, part_o
 template <class Context>
 inline constexpr bool runs_in_ranks = Context::backend::has_data && !on_device<Context>;
 
-/// What ranks must agree on: the scan.
+/// The values of the scan on which ranks must agree.
 inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image) {
   auto const g = make_geometry(slab.whole());
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
@@ -41,7 +41,7 @@ inline std::vector<common_value> common_values(parallel_slab const& slab, view<f
           {"the mask", of(slab.scan().mask())},
           {"the instruction set", of(instruction_set())}};
 }
-/// What ranks must agree on: the options.
+/// The values of the options on which ranks must agree.
 inline std::vector<common_value> common_values(bool weighted, recon_options const& o) {
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
   auto const* constant = std::get_if<double>(&o.init_recon);
@@ -199,8 +199,8 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
 /// of all pixels of the largest subset, and some arrays of 2048 to 4095 of its pixels, or of a sixteenth if that is
 /// more. Traffic of a rank: for each subset 4 bytes a voxel of the other ranks, 4 a voxel of its own (8 with
 /// positivity), 24 bytes, and with damping 16 bytes a slice; all but the second up to three times as much where the
-/// number of ranks is no power of two. The image and the log have the same bits for every number of ranks, up to 16, and
-/// of threads; they agree with mbirk::recon, which adds the views in another order, to float32 rounding.
+/// number of ranks is no power of two. The image and the log have the same bits for every number of ranks, up to 16,
+/// and of threads; they agree with mbirk::recon, which adds the views in another order, to float32 rounding.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,

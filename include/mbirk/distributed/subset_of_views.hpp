@@ -61,9 +61,9 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     auto const& views = part.views();
     for (index_t n = 0, count = pieces_of_subset(std::ssize(ascending)); n < count; ++n) {
       auto const bands = part_of(row_bands, n, count);
-      auto const [first, end] = entries_of(ascending, views.rows_of_bands(bands), cols);
-      tree_piece cut{{views.owner_of_band(bands.first), 0}, {}};
-      cut.owners.count = views.owner_of_band(bands.end() - 1) + 1 - cut.owners.first;
+      auto const [first, end] = entries_of(ascending, views.by_bands().rows_of_bands(bands), cols);
+      tree_piece cut{{views.by_bands().owner_of_band(bands.first), 0}, {}};
+      cut.owners.count = views.by_bands().owner_of_band(bands.end() - 1) + 1 - cut.owners.first;
       for (int r = 0; r < views.ranks(); ++r)
         cut.cuts.push_back(std::clamp(entries_of(ascending, views.rows(r), cols).first, first, end) - first);
       cut.cuts.push_back(end - first);
@@ -138,7 +138,7 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     return local;
   }
   void add_rows_beside(cone_views const& views, std::span<std::int32_t const> ascending, index_t cols) {
-    auto const mine = views.rows(), held = views.rows_with_neighbours();
+    auto const mine = views.rows(), held = views.by_bands().rows_with_neighbours();
     auto const add = [&](row_beside& to, index_t row) {
       auto const [first, end] = entries_of(ascending, {row, 1}, cols);
       to.first_entry = first;

@@ -26,6 +26,58 @@ inline index_range part_of(index_t count, index_t part, index_t parts) {
   return {first, count * (part + 1) / parts - first};
 }
 
+/// The part of [0, count) that a rank has, if [0, count) is cut into `parts`, of which ranks have consecutive ones.
+inline index_range part_of_rank(index_t count, int parts, int rank, int ranks) {
+  auto const mine = part_of(parts, rank, ranks);
+  index_t const first = part_of(count, mine.first, parts).first;
+  return {first, part_of(count, mine.end() - 1, parts).end() - first};
+}
+
+/// The pixel rows of an image by bands, of which every rank has some.
+class banded_rows {
+ public:
+  banded_rows(index_t rows, int rank, int ranks) : all_(rows), rank_(rank), ranks_(ranks) {}
+
+  index_range bands(int rank) const { return part_of(row_bands, rank, ranks_); }
+  index_range bands() const { return bands(rank_); }
+  index_range rows_of_band(index_t band) const { return part_of(all_, band, row_bands); }
+  index_range rows_of_bands(index_range some) const {
+    index_t const first = rows_of_band(some.first).first;
+    return {first, rows_of_band(some.end() - 1).end() - first};
+  }
+  index_t most_rows_of_a_band() const {
+    index_t most = 0;
+    for (index_t b = 0; b < row_bands; ++b) most = std::max(most, rows_of_band(b).count);
+    return most;
+  }
+  /// Rows of a rank; without an argument of this one.
+  index_range rows(int rank) const { return part_of_rank(all_, row_bands, rank, ranks_); }
+  index_range rows() const { return rows(rank_); }
+  /// The rows of a rank, and one row beside them at either end where there is one.
+  index_range rows_with_neighbours(int rank) const {
+    auto const mine = rows(rank);
+    if (mine.count == 0) return mine;
+    index_t const first = std::max<index_t>(0, mine.first - 1);
+    return {first, std::min(all_, mine.end() + 1) - first};
+  }
+  index_range rows_with_neighbours() const { return rows_with_neighbours(rank_); }
+  int owner_of_band(index_t band) const {
+    int rank = 0;
+    while (bands(rank).end() <= band) ++rank;
+    return rank;
+  }
+  int owner_of_row(index_t row) const {
+    int rank = 0;
+    while (rows(rank).end() <= row) ++rank;
+    return rank;
+  }
+  bool is_of(int rank, int ranks) const noexcept { return rank == rank_ && ranks == ranks_; }
+
+ private:
+  index_t all_;
+  int rank_, ranks_;
+};
+
 /// The part of a cone-beam scan that a rank has.
 class cone_views {
  public:
@@ -56,11 +108,7 @@ class cone_views {
   index_range ranges() const { return ranges(rank_); }
   index_range views_of_range(index_t range) const { return part_of(whole_.geometry().views, range, view_ranges); }
   /// Views of a rank; without an argument of this one.
-  index_range views(int rank) const {
-    auto const of_rank = ranges(rank);
-    index_t const first = views_of_range(of_rank.first).first;
-    return {first, views_of_range(of_rank.end() - 1).end() - first};
-  }
+  index_range views(int rank) const { return part_of_rank(whole_.geometry().views, view_ranges, rank, ranks_); }
   index_range views() const { return views(rank_); }
   /// Views of the rank that has the most.
   index_t most_views() const {
@@ -68,34 +116,14 @@ class cone_views {
     for (int r = 0; r < ranks_; ++r) most = std::max(most, views(r).count);
     return most;
   }
-  int owner_of_band(index_t band) const {
-    int rank = 0;
-    while (bands(rank).end() <= band) ++rank;
-    return rank;
-  }
-  int owner_of_row(index_t row) const {
-    int rank = 0;
-    while (rows(rank).end() <= row) ++rank;
-    return rank;
-  }
-  index_range bands(int rank) const { return part_of(row_bands, rank, ranks_); }
-  index_range bands() const { return bands(rank_); }
-  index_range rows_of_bands(index_range some) const {
-    index_t const first = rows_of_band(some.first).first;
-    return {first, rows_of_band(some.end() - 1).end() - first};
-  }
-  index_range rows_of_band(index_t band) const { return part_of(whole_.geometry().recon_rows, band, row_bands); }
+  /// The bands of pixel rows of all ranks.
+  banded_rows by_bands() const { return {whole_.geometry().recon_rows, rank_, ranks_}; }
+  index_range bands(int rank) const { return by_bands().bands(rank); }
+  index_range bands() const { return by_bands().bands(); }
+  index_range rows_of_band(index_t band) const { return by_bands().rows_of_band(band); }
   /// Pixel rows of a rank; without an argument of this one.
-  index_range rows(int rank) const { return rows_of_bands(bands(rank)); }
-  index_range rows() const { return rows(rank_); }
-  /// The rows of a rank, and one row beside them at either end where there is one.
-  index_range rows_with_neighbours() const { return rows_with_neighbours(rank_); }
-  index_range rows_with_neighbours(int rank) const {
-    auto const mine = rows(rank);
-    if (mine.count == 0) return mine;
-    index_t const first = std::max<index_t>(0, mine.first - 1);
-    return {first, std::min(whole_.geometry().recon_rows, mine.end() + 1) - first};
-  }
+  index_range rows(int rank) const { return by_bands().rows(rank); }
+  index_range rows() const { return by_bands().rows(); }
   /// Pixels inside the mask in some rows, ascending.
   std::span<std::int32_t const> pixels(index_range rows) const {
     auto const all = whole_.full_indices();

@@ -57,7 +57,8 @@ struct cone_geometry {
         "from the source to the axis of rotation; not used if source_detector_dist is infinite", true);
     row("helical_z_shifts", numbers, p.helical_z_shifts,
         "shift of each view along the axis, stored as float32; empty for a circular scan", false);
-    row("use_curved_detector", flag, p.use_curved_detector, "true: the detector is a cylinder around the source", false);
+    row("use_curved_detector", flag, p.use_curved_detector, "true: the detector is a cylinder around the source",
+        false);
   }
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters& p, Row const& row) {
     using namespace detail::rules;

@@ -48,7 +48,8 @@ struct multiaxis_geometry : parallel_geometry {
   using position = multiaxis_position;
 
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
-    row("angles", detail::rules::pairs, p.angles, "azimuth and elevation of each view in radians, stored as float32", true);
+    row("angles", detail::rules::pairs, p.angles, "azimuth and elevation of each view in radians, stored as float32",
+        true);
   }
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters& p, Row const& row) {
     row("recon_slice_offset", detail::rules::finite_number, p.recon_slice_offset, "> 0: the grid lies at higher z",

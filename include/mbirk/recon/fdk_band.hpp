@@ -18,9 +18,9 @@ inline constexpr index_t fdk_band_unit = 4 * kernel::tile_side;
 ///     while (band.views() < views) band.add(next_block);
 ///     band.finish();
 ///
-/// The context, the scan and recon must outlive it. Memory: 16 bytes for each pixel of the band, for each one inside the
-/// mask while it is made, and during add a channel-major copy of the block. A band costs its share of the back projection, and filters all views.
-/// Source: Feldkamp, Davis, Kress 1984; the decomposition is mbirk's own.
+/// The context, the scan and recon must outlive it. Memory: 16 bytes for each pixel of the band, for each one inside
+/// the mask while it is made, and during add a channel-major copy of the block. A band costs its share of the back
+/// projection, and filters all views. Source: Feldkamp, Davis, Kress 1984; the decomposition is mbirk's own.
 template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   using Context = context<Exec, Instr>;
   using P = detail::projector<cone_geometry>;

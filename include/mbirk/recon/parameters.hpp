@@ -107,7 +107,8 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   }
   row("use_ror_mask", mask, s.use_ror_mask, "true: the ellipse inscribed in the grid; false: all pixels");
   group = "regularization";
-  row("auto_regularize_flag", flag, v.auto_regularize_flag, "true: sigma_y, sigma_x and sigma_prox are computed from the data");
+  row("auto_regularize_flag", flag, v.auto_regularize_flag,
+      "true: sigma_y, sigma_x and sigma_prox are computed from the data");
   if constexpr (!is_image)
     row("snr_db", finite_number, o.snr_db, "assumed signal to noise ratio of the sinogram, for the automatic sigma_y");
   row("sharpness", finite_number, o.sharpness, "the automatic sigma_x and sigma_prox double with each unit");
@@ -127,7 +128,8 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   group = "iterations";
   if constexpr (!is_image) row("positivity_flag", flag, o.positivity_flag, "true: no voxel becomes negative");
   row("granularity", counts, o.granularity, "number of subsets of pixels in each partition");
-  row("partition_sequence", positions, o.partition_sequence, "index into granularity for each iteration; the last entry repeats");
+  row("partition_sequence", positions, o.partition_sequence,
+      "index into granularity for each iteration; the last entry repeats");
   if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step length of an update");
   if constexpr (Geometry::has_slice_damping)
     row("slice_damping", flag, v.slice_damping,
@@ -185,7 +187,9 @@ class row_function {
   template <class F>
     requires(!std::same_as<F, row_function>)
   row_function(F const& f)
-      : object_(&f), call_([](void const* object, parameter_row const& row) { (*static_cast<F const*>(object))(row); }) {}
+      : object_(&f), call_([](void const* object, parameter_row const& row) {
+          (*static_cast<F const*>(object))(row);
+        }) {}
   void operator()(parameter_row const& row) const { call_(object_, row); }
 
  private:
