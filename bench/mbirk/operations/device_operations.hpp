@@ -8,6 +8,7 @@
 
 #include "mbirk/exec/emulation/options.hpp"
 #include "mbirk/instrument/trace.hpp"
+#include "operations/device_factories.hpp"
 #include "operations/operations.hpp"
 
 namespace mbirk::program {
@@ -42,13 +43,5 @@ class device_operations {
   /// Between cudaProfilerStart and, when it is destroyed, cudaProfilerStop. Null for an emulated device.
   virtual std::shared_ptr<void const> profiler_range() const { return nullptr; }
 };
-
-/// Factories of the device policies; null in a program without them.
-struct device_factories {
-  std::unique_ptr<device_operations> (*emulated)(exec::emulation_options const&) = nullptr;
-  std::unique_ptr<device_operations> (*cuda)() =
-      nullptr;  ///< @throws device_error when there is no device that can be used
-};
-device_factories const& devices_of_this_program();
 
 }  // namespace mbirk::program

@@ -1,5 +1,5 @@
 // Implementation for the program mbirk, which has no device policies of its own.
-#include "operations/device_operations.hpp"
+#include "operations/device_factories.hpp"
 
 namespace mbirk::program {
 
