@@ -236,9 +236,10 @@ def costs(instructions, repeats=False):
             kind = next((k for k in REQUESTS if i.op.startswith(k)), None)
             if kind:
                 cost[kind] += 1
-                # Loads of several words are uniform in these kernels, and stores of several words are not.
+                # Loads of several words are uniform in these kernels, but for those of packs; stores are not.
                 words = 4 if ".128" in i.op else 2 if ".64" in i.op else 1
-                cost["wavefronts"] += words if kind == "STS" else 1
+                of_packs = any(path.endswith(PACKS) for path, _ in i.places)
+                cost["wavefronts"] += words if kind == "STS" or of_packs else 1
         if i.op.startswith("FFMA"):
             cost["FFMA"] += 2 if i.op.startswith("FFMA2") else 1
     near, far = (lone_clocks(instructions, latency, repeats) for latency in (200, 600))

@@ -105,6 +105,20 @@ def mark_rare(blocks, sources, rare):
         blocks[b].cold = True
 
 
+def mark_copies(blocks):
+    """Marks as cold the second of two blocks of the same source between which a branch chooses: the compiler has made
+    two copies with other registers, and a warp runs one of them."""
+    def source(block):
+        return {place for i in block.instructions if i.pipe != "branch" for place in i.places}
+
+    for block in blocks:
+        if block.cold or len(block.next) != 2:
+            continue
+        first, second = (blocks[n] for n in block.next)
+        if first.next == second.next and source(first) == source(second):
+            second.cold = True
+
+
 def unit_of(block, units):
     here = [u for u in units if u.depth == len(block.loops)]
     cases = [u for u in here if u.lines]
@@ -126,6 +140,7 @@ def by_variant(function, spec, sources, rare):
     blocks = disassembly.blocks_of(function)
     disassembly.find_loops(blocks)
     mark_rare(blocks, sources, rare)
+    mark_copies(blocks)
     units = [Unit(u["name"], u["depth"], sources.extent(spec["header"], u["text"]) if "text" in u else None)
              for u in spec["units"]]
     outer = min(u.depth for u in units)
@@ -144,10 +159,11 @@ def by_variant(function, spec, sources, rare):
         number = costs.get(marker["unit"], {}).get(marker["count"], 0)
         if not number:
             continue
-        packs, left = divmod(number, marker["each"])
+        packs, left = divmod(number - marker.get("besides", 0), marker["each"])
         if left or str(int(packs)) in variants:
             raise Mismatch(f"{function.name}: a loop with {number} {marker['count']} in its unit "
-                           f"'{marker['unit']}', expected a multiple of {marker['each']}, each once: change "
+                           f"'{marker['unit']}', expected a multiple of {marker['each']} and {marker.get('besides', 0)}, "
+                           "each once: change "
                            "bench/sass/units.json")
         variants[str(int(packs))] = {name: plain(c) for name, c in costs.items()}
     if sorted(variants) != sorted(map(str, marker["packs"])):

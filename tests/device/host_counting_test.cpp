@@ -38,9 +38,10 @@ std::set<std::string> const only_host{"parallel_forward",
                                       "vcd_unit_update"};
 /// Device kernels for additions that the host makes in its own code or, for some lists of pixels, in the preceding
 /// kernel.
-std::set<std::string> const only_device{"parallel_gather",     "parallel_block_back", "parallel_list_gather",
-                                        "sort_by_channel",     "cone_gather",         "cone_block_back",
-                                        "apply_epilogue",      "axpy_projection",     "device_reduce"};
+std::set<std::string> const only_device{"parallel_gather",  "parallel_block_back",  "parallel_tile_back",
+                                        "sort_by_channel",  "parallel_list_gather", "cone_gather",
+                                        "cone_list_gather", "cone_sort_by_channel", "cone_block_back",
+                                        "apply_epilogue",   "axpy_projection",      "device_reduce"};
 /// Device kernels whose sums the host keeps apart by units of slices in parallel beam, in kernels of its own.
 std::set<std::string> const unit_sums_on_host{"absolute_sum",  "projection_products", "sinogram_sum",
                                               "vcd_direction", "vcd_update",          "weighted_squares"};

@@ -71,8 +71,10 @@ TEST(gpu_devices, published_times_name_their_source) {
 
 TEST(gpu_kernels, every_device_has_code) {
   for (auto const& d : every_device())
-    for (auto const* name : {"parallel_gather", "parallel_list_gather", "sort_by_channel", "parallel_block_back",
-                             "cone_gather", "cone_block_back<1,false>", "vcd_direction<qggmrf_cylinder>", "to_channel_major"}) {
+    for (auto const* name :
+         {"parallel_gather", "parallel_list_gather", "sort_by_channel", "parallel_block_back", "parallel_tile_back",
+          "cone_gather", "cone_list_gather", "cone_sort_by_channel", "cone_block_back<1,false>",
+          "vcd_direction<qggmrf_cylinder>", "to_channel_major"}) {
       auto const* const code = find_kernel(name, d.capability);
       ASSERT_NE(code, nullptr) << name << " on " << d.name;
       EXPECT_GT(code->registers, 0);

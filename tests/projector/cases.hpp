@@ -65,6 +65,7 @@ inline std::vector<geometry_case> parallel_cases() {
   add("seventeen_rows", make(5, 17, 10, {9, 10, 17}, 1));
   add("many_rows", make(4, 130, 10, {9, 10, 130}, 1));
   add("more_rows", make(3, 300, 8, {7, 6, 300}, 1));
+  add("hundred_rows", make(12, 100, 20, {19, 22, 100}, 1));  // views from all sides of several tiles
   add("one_channel", make(8, 3, 1, {9, 10, 3}, 1));
   add("one_view", make(1, 6, 14, {13, 12, 6}, 1));
   add("many_views", make(40, 3, 14, {13, 12, 3}, 0.9));

@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <set>
 
 #include "gpu/launches.hpp"
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/kernel/device/cone_block_back.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/parallel_block_back.hpp"
+#include "mbirk/kernel/device/parallel_tile_back.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/projector/sorted_pixels.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
 #include "mbirk/util/partition.hpp"
 
@@ -132,29 +135,37 @@ kernel::chunked_shape shape_of(cone_geometry const& g) {
   return kernel::make_chunks(g.views, g.channels, g.rows, lanes, std::max<index_t>(1, g.rows));
 }
 
+/// Sorting of listed pixels by channel, view by view.
+launch_work sorting_launch(char const* kernel, double views, double pixels, double channels, double widest) {
+  // Counting takes 4 requests a round, placing 6; zeroing and adding up 4 for every 32 bins.
+  double const rounds = std::ceil(pixels / lanes), bins = std::ceil((channels + std::ceil(widest) + 2) / lanes);
+  auto sorting = streaming_launch(kernel, views, views * (10 * rounds + 4 * bins), 4 * views * pixels);
+  // Latency: every round waits for its counters twice.
+  sorting.units.emplace_back("operation", views * 2 * rounds * 3 * lanes);
+  return sorting;
+}
+/// Rounds of 32 pixels between the first and the last bin of a warp, which has the pixels of its channels and of a
+/// footprint's width beside them.
+double rounds_of_warp(double pixels, double channels, double widest) {
+  return std::max(1.0, std::ceil((kernel::gather_channels + std::ceil(widest)) * pixels / channels / lanes));
+}
+
 /// A forward projection of few listed pixels: sorted by channel in every view, then gathered without looking at others.
 std::vector<launch_work> gather_sorted(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
   double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks),
-               tasks = real(g.views) * warps * chunks, pixels = real(listed.size()), views = real(g.views);
-  double const hits = seen.weight * chunks * found_by(s, seen, warps).hits, rounds = std::ceil(pixels / lanes);
-  // Pixels between the first and the last bin of a warp: those of its channels and of a footprint's width beside them.
+               tasks = real(g.views) * warps * chunks, pixels = real(listed.size()), channels = real(g.channels);
+  double const hits = seen.weight * chunks * found_by(s, seen, warps).hits;
   double widest = 0;
   for (auto const& p : kernel::make_view_taps(s)) widest = std::max(widest, p.width);
-  double const looked_at = (kernel::gather_channels + std::ceil(widest)) * pixels / real(g.channels);
   double const bytes = hits * shape.packs * bytes_of_pack;
-  // Counting takes 4 requests a round, placing 6; zeroing and adding up 4 for every 32 bins.
-  double const bins = std::ceil((real(g.channels) + std::ceil(widest) + 2) / lanes);
-  auto sorting = streaming_launch("sort_by_channel", views, views * (10 * rounds + 4 * bins), 4 * views * pixels);
-  // Latency: every round waits for its counters twice.
-  sorting.units.emplace_back("operation", views * 2 * rounds * 3 * lanes);
-  return {sorting,
+  return {sorting_launch("sort_by_channel", real(g.views), pixels, channels, widest),
           {.kernel = "parallel_list_gather",
            .variant = packs_text(shape.packs),
            .tasks = tasks,
-           .units = {{"pixel round", tasks * std::max(1.0, std::ceil(looked_at / lanes))}, {"hit", hits}},
+           .units = {{"pixel round", tasks * rounds_of_warp(pixels, channels, widest)}, {"hit", hits}},
            .l2_bytes = bytes,
            .memory_bytes = 4 * real(shape.size()),
            .again_bytes = 4 * pixels * real(g.slices),
@@ -193,24 +204,45 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
   double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), count = real(pieces.count());
   auto const found = found_by(s, seen, warps);
   double const tasks = real(g.views) * warps * count, each = seen.weight * count;
-  return {{.kernel = "cone_gather",
-           .variant = packs_text(pieces.each),
-           .tasks = tasks,
-           .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
-                     {"group", each * found.groups},
-                     {"pixel round", each * found.pixel_rounds},
-                     {"hit", each * found.hits},
-                     {"two", each * found.two},
-                     {"three", each * found.three}},
-           .l2_bytes = each * found.hits * (real(pieces.each) + 1) * bytes_of_pack,
-           .memory_bytes = 4 * real(shape.size()),
-           .again_bytes = 4 * real(seen.plan.pixels * g.slices),
-           .tasks_between = warps * count}};
+  launch_work work{.kernel = "cone_gather",
+                   .variant = packs_text(pieces.each),
+                   .tasks = tasks,
+                   .units = {{"hit", each * found.hits}, {"two", each * found.two}, {"three", each * found.three}},
+                   .l2_bytes = each * found.hits * (real(pieces.each) + 1) * bytes_of_pack,
+                   .memory_bytes = 4 * real(shape.size()),
+                   .again_bytes = 4 * real(seen.plan.pixels * g.slices),
+                   .tasks_between = warps * count};
+  double const widest = detail::widest_cone_footprint(s), pixels = real(listed.size()), channels = real(g.channels);
+  if (!listed.empty() && 8 * std::ssize(listed) <= shape.channels * shape.rows && std::isfinite(widest)) {
+    work.kernel = "cone_list_gather";
+    work.units.emplace_back("pixel round", tasks * rounds_of_warp(pixels, channels, widest));
+    return {sorting_launch("cone_sort_by_channel", real(g.views), pixels, channels, widest), std::move(work)};
+  }
+  work.units.emplace_back("group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes));
+  work.units.emplace_back("group", each * found.groups);
+  work.units.emplace_back("pixel round", each * found.pixel_rounds);
+  return {std::move(work)};
 }
 
 /// Channels that a block reads in a view: its pixels share those of a tile, and listed ones fewer.
 double channels_read(double span, double pixels, double taps) {
   return span * (1 - std::exp(-pixels * taps / span));
+}
+
+/// How many warps of parallel_tile_back have all of their channels on the detector or in its guards, in one view.
+double warps_inside(visited const& seen, kernel::view_taps const& p, index_t channels) {
+  kernel::view_octant const octant(p);
+  double inside = 0;
+  for (auto const& tile : seen.plan.groups)
+    for (int warp = 0; warp < warps_of_block; ++warp) {
+      auto const at = octant.at(warp, 0, 0);
+      auto const first = static_cast<std::size_t>(tile.first);
+      index_t const row = seen.plan.rows[first] / kernel::tile_side * kernel::tile_side + at.row,
+                    col = seen.plan.cols[first] / kernel::tile_side * kernel::tile_side + at.col;
+      double const begin = std::floor(p.edge + p.row_step * real(row) + p.col_step * real(col));
+      if (begin >= -kernel::guard_channels && begin + 6 <= real(channels + kernel::guard_channels)) inside += 1;
+    }
+  return inside;
 }
 
 launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const& listed, int, bool) {
@@ -220,26 +252,40 @@ launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const
   auto const passes = kernel::make_view_taps(s);
   double const groups = real(seen.plan.groups.size()), chunks = real(shape.chunks);
   double const of_two = real(std::ranges::count_if(passes, [](auto const& p) { return p.taps == 2; }));
+  bool const in_tiles = listed.empty() && kernel::fit_in_tiles(passes, g.channels);
   double channels = 0;
+  double inside = 0;
   for (auto const v : seen.views) {
     auto const& p = passes[std::min(v, passes.size() - 1)];
+    if (in_tiles) inside += warps_inside(seen, p, shape.channels);
     for (std::size_t k = 0; k < seen.plan.groups.size(); ++k)
       channels += channels_read(std::abs(seen.bounds.row_extent[k] * p.row_step) +
                                     std::abs(seen.bounds.col_extent[k] * p.col_step) + p.width + 2,
                                 seen.plan.groups[k].count, p.taps);
   }
   double const blocks = groups * chunks, warps = blocks * warps_of_block, views = real(passes.size());
-  return {.kernel = "parallel_block_back",
-          .variant = packs_text(shape.packs),
-          .tasks = blocks,
-          .warps_per_block = warps_of_block,
-          .shares_tasks = false,
-          .units = {{"eight views", warps * std::ceil(views / warps_of_block)},
-                    {"view", warps * views},
-                    {"two taps", warps * of_two},
-                    {"three taps", warps * (views - of_two)}},
-          .l2_bytes = seen.weight * chunks * channels * 4 * real(shape.width),
-          .memory_bytes = 4 * real(shape.size() + seen.plan.pixels * g.slices)};
+  double const columns = 4 * real(seen.plan.pixels * g.slices);
+  launch_work work{.kernel = in_tiles ? "parallel_tile_back" : "parallel_block_back",
+                   .variant = packs_text(shape.packs),
+                   .tasks = blocks,
+                   .warps_per_block = warps_of_block,
+                   .shares_tasks = false,
+                   .units = {{"eight views", warps * std::ceil(views / warps_of_block)}, {"view", warps * views}},
+                   .l2_bytes = seen.weight * chunks * channels * 4 * real(shape.width),
+                   .memory_bytes = 4 * real(shape.size()) + columns};
+  if (!in_tiles) {
+    work.units.emplace_back("two taps", warps * of_two);
+    work.units.emplace_back("three taps", warps * (views - of_two));
+    return work;
+  }
+  std::set<int> numbers;
+  for (auto const& p : passes) numbers.insert(kernel::view_octant(p).number());
+  double const octants = real(numbers.size()), common = seen.weight * chunks * inside;
+  work.units.emplace_back("octant", warps * octants);
+  work.units.emplace_back("second line", common);
+  work.units.emplace_back("edge", std::max(0.0, warps * views - common));
+  work.l2_bytes += 2 * (octants - 1) * columns;  // sums are stored and loaded between octants
+  return work;
 }
 
 /// @param unit  a sinogram of ones, which is not read
@@ -345,7 +391,9 @@ template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, st
                                  8 * samples));
   all.push_back(streaming_launch("device_reduce<vcd_line_search>", 1, (4 * groups + 2 * blocks) / lanes,
                                  8 * (2 * groups + blocks)));
-  all.push_back(streaming_launch("axpy_projection", blocks, 3 * samples / lanes, 12 * samples));
+  all.push_back(streaming_launch("axpy_projection",
+                                 blocks * real(kernel::pieces_for_device(shape.chunks * shape.views, shape.channels)),
+                                 3 * samples / lanes, 12 * samples));
   // Of its three loads a pack, one is of its own sums, which stay in L1.
   all.push_back(stores("vcd_update", updates, 2 * packs, 4 * 2 * voxels));
   all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * ranges * slices, 8 * ranges * slices * lanes));

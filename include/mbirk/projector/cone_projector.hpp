@@ -3,13 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "mbirk/kernel/device/cone_block_back.hpp"
 #include "mbirk/kernel/device/cone_gather.hpp"
+#include "mbirk/kernel/device/cone_list_gather.hpp"
 #include "mbirk/kernel/host/cone_back.hpp"
 #include "mbirk/kernel/host/cone_forward.hpp"
 #include "mbirk/projector/operations.hpp"
+#include "mbirk/projector/sorted_pixels.hpp"
 
 namespace mbirk::detail {
 
@@ -78,15 +81,24 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
                                     kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      auto const& bounds = plan.bounds;
-      kernel::cone_gather<B> const kernel{s.geometry(), voxel_columns, channel_major, observe(ctx, plan.rows),
-                                          observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                          observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
-                                          observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent),
-                                          observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
-                                          t.elevations.stride, shape, {shape.packs, kernel::cone_gather<B>::most_packs},
-                                          plan.groups.all()};
-      launch(ctx, kernel.tasks(), kernel);
+      using list_gather = kernel::cone_list_gather<B>;
+      kernel::cone_gather_sums<B> const sums{s.geometry(), voxel_columns, channel_major, observe(ctx, plan.rows),
+                                             observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                             observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
+                                             t.elevations.stride, shape, {shape.packs, list_gather::most_packs}};
+      if (double const widest = widest_cone_footprint(s); sorts_pixels(shape, plan) && std::isfinite(widest)) {
+        sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
+        launch(ctx, shape.views, kernel::cone_sort_by_channel<B>{sorted.sorter(ctx, plan), s.geometry(),
+                                                                 observe(ctx, t.device_positions)});
+        launch(ctx, sums.tasks(), list_gather{sums, observe(ctx, sorted.order), observe(ctx, sorted.starts),
+                                              plan.pixels, sorted.bins});
+      } else {
+        auto const& bounds = plan.bounds;
+        launch(ctx, sums.tasks(),
+               kernel::cone_gather<B>{sums, observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
+                                      observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent),
+                                      plan.groups.all()});
+      }
       run_epilogue(ctx, channel_major, shape, epilogue);
     } else {
       kernel::cone_forward<B, Epilogue> kernel{

@@ -14,12 +14,14 @@
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/device/parallel_list_gather.hpp"
+#include "mbirk/kernel/device/parallel_tile_back.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
 #include "mbirk/kernel/host/parallel_subset.hpp"
 #include "mbirk/kernel/shared/parallel_hessian.hpp"
 #include "mbirk/kernel/shared/voxel_columns.hpp"
 #include "mbirk/projector/operations.hpp"
+#include "mbirk/projector/sorted_pixels.hpp"
 
 namespace mbirk::detail {
 
@@ -111,12 +113,16 @@ template <class Geometry> struct parallel_projector {
   };
   /// Tables of the device kernels, which need less.
   template <class Context> struct block_tables {
-    view_taps_list back, views;  // sorted by taps; the first pass of every view
+    view_taps_list back, views;  // for back projection; the first pass of every view
+    bool in_tiles;               // whether parallel_tile_back can project them
+    kernel::octant_ends ends;
     device_table<kernel::view_taps, Context> device_back, device_views;
 
     block_tables(Context const& ctx, scan<Geometry> const& s)
-        : back(by_taps(kernel::make_view_taps(s))),
+        : back(kernel::sorted_by_octant(kernel::make_view_taps(s))),
           views(first_passes(s)),
+          in_tiles(kernel::fit_in_tiles(back, s.geometry().channels)),
+          ends(back),
           device_back(ctx, back, "passes"),
           device_views(ctx, views, "views") {}
     block_tables(Context const& ctx, scan<Geometry> const& s, kernel::chunked_shape const&) : block_tables(ctx, s) {}
@@ -187,33 +193,20 @@ template <class Geometry> struct parallel_projector {
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
   }
-  /// Whether a device sorts the pixels of a list by channel in every view before it projects them: their order then
-  /// takes an eighth of the sinogram's memory at most.
-  template <class Context>
-  static bool sorts_pixels(kernel::chunked_shape const& shape, device_plan<Context> const& plan) {
-    return plan.listed && 8 * plan.pixels <= shape.channels * shape.rows;
-  }
   template <class Context, class VoxelColumns, class Epilogue>
   static void project_list(Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns,
                            device_plan<Context> const& plan,
                            typename Context::backend::template cursor<float> channel_major,
                            kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
-    double const widest = std::max_element(t.views.begin(), t.views.end(), [](auto const& a, auto const& b) {
-      return a.width < b.width;
-    })->width;
-    // Wider than the detector is as good as infinitely wide.
-    double const taps = std::ceil(std::min(widest, static_cast<double>(shape.channels))) + 1;
-    kernel::channel_bins const bins{shape.channels, static_cast<index_t>(taps)};
-    temporary<std::int32_t, Context> sorted(ctx, "pixels by channel", shape.views * plan.pixels);
-    temporary<std::int32_t, Context> starts(ctx, "first pixels of channels", shape.views * bins.stride());
-    launch(ctx, shape.views,
-           kernel::sort_by_channel<B>{observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.device_views),
-                                      observe(ctx, sorted), observe(ctx, starts), plan.pixels, bins});
+    double widest = 0;
+    for (auto const& view : t.views) widest = std::max(widest, view.width);
+    sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
+    launch(ctx, shape.views, kernel::sort_by_channel<B>{sorted.sorter(ctx, plan), observe(ctx, t.device_views)});
     kernel::parallel_list_gather<B> const kernel{voxel_columns, channel_major, observe(ctx, plan.rows),
                                                  observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                                 observe(ctx, t.device_views), observe(ctx, sorted),
-                                                 observe(ctx, starts), plan.pixels, bins, shape};
+                                                 observe(ctx, t.device_views), observe(ctx, sorted.order),
+                                                 observe(ctx, sorted.starts), plan.pixels, sorted.bins, shape};
     launch(ctx, kernel.tasks(), kernel);
     run_epilogue(ctx, channel_major, shape, epilogue);
   }
@@ -225,10 +218,17 @@ template <class Geometry> struct parallel_projector {
                                          int coeff_power, VoxelColumns voxel_columns) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      launch_blocks(ctx, kernel::parallel_block_back<B>{channel_major, voxel_columns, observe(ctx, plan.rows),
-                                                        observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                                        observe(ctx, t.device_back), t.device_back.size(), shape,
-                                                        coeff_power == 2, plan.groups.all()});
+      bool const squared = coeff_power == 2;
+      auto const rows = observe(ctx, plan.rows), cols = observe(ctx, plan.cols);
+      auto const offsets = observe(ctx, plan.offsets);
+      auto const passes = observe(ctx, t.device_back);
+      if (t.in_tiles && !plan.listed) {
+        launch_blocks(ctx, kernel::parallel_tile_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
+                                                         t.ends, shape, squared, plan.groups.all()});
+      } else {
+        launch_blocks(ctx, kernel::parallel_block_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
+                                                          t.device_back.size(), shape, squared, plan.groups.all()});
+      }
     } else {
       auto const batches =
           kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * shape.chunks * shape.width,

@@ -44,8 +44,10 @@ template <class Context> class data_sinograms {
   template <class F> void with_weights(F const& f) const { detail::with_weights(ctx_, weights_, f); }
   /// w e -= alpha w A d, whose projection is stored.
   void subtract_projection(kernel::step_length alpha) {
-    launch(ctx_, shape_.chunks * shape_.views,
-           kernel::axpy_projection<B>{observe(ctx_, *projection_), observe(ctx_, error_), alpha, shape_});
+    kernel::axpy_projection<B> const kernel{
+        observe(ctx_, *projection_), observe(ctx_, error_), alpha, shape_,
+        on_device<Context> ? kernel::pieces_for_device(shape_.chunks * shape_.views, shape_.channels) : 1};
+    launch(ctx_, kernel.tasks(), kernel);
   }
   void fill_with_zeros(temporary<float, Context> const& z) const {
     launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),

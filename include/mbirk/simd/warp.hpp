@@ -171,6 +171,21 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
     if (mine) p[index.v] = a.v;
   }
 
+  /// Four packs that a kernel only adds up element by element: lane l has elements 4 l .. 4 l + 3, one in each pack. The
+  /// first form takes one access per lane; p is a multiple of 16 bytes.
+  static MBIRK_INLINE void load_four(float const* p, pack (&x)[4]) {
+    struct alignas(16) four { float v[4]; };
+    four const loaded = *reinterpret_cast<four const*>(p + 4 * W::lane());
+    for (int k = 0; k < 4; ++k) x[k] = pack(loaded.v[k]);
+  }
+  /// The first n elements; the others are 0 or are not stored.
+  static MBIRK_INLINE void load_four(float const* p, pack (&x)[4], index_t n) {
+    for (int k = 0; k < 4; ++k) x[k] = pack(4 * W::lane() + k < n ? p[4 * W::lane() + k] : 0.0f);
+  }
+  static MBIRK_INLINE void store_four(float* p, pack const (&x)[4], index_t n) {
+    for (int k = 0; k < 4; ++k) put(p + (4 * W::lane() + k), x[k].v, 4 * W::lane() + k < n);
+  }
+
   /// Transposes 32 x 32 elements in five rounds; each exchanges half of the rows with the lane 16, 8, 4, 2, 1 away.
   static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {
     static_for<5>([&](auto round) MBIRK_FLAT {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/view_taps.hpp"
 #include "mbirk/simd/lanes.hpp"
 
@@ -23,34 +24,33 @@ struct channel_bins {
   MBIRK_HD index_t end(index_t first, index_t width) const noexcept { return min(count(), first + width + taps - 1); }
 };
 
-/// Counting sort of the pixels of a view; stable, so that the order, and with it every sum, is the same on every run. A
-/// task is a view.
-template <class B> struct sort_by_channel {
+/// Counting sort of the pixels of a view; stable, so that the order, and with it every sum, is the same on every run.
+template <class B> struct channel_order {
   using I = typename B::index_backend;
   using ints = typename I::ints;
+  using wide = typename I::wide;
 
   typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
-  typename I::template cursor<view_taps const> views;          // the first pass of every view
   typename I::template cursor<std::int32_t> sorted;            // (views, pixels)
   typename I::template cursor<std::int32_t> starts;            // (views, bins.stride())
   index_t pixels;
   channel_bins bins;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const view = I::load_value(views + task);
-    auto const start = starts + task * bins.stride();
+  /// edge(rows, columns): where the footprints of 32 pixels begin on the detector, in channels.
+  template <class Edge> MBIRK_INLINE void sort(index_t view, Edge const& edge) const noexcept {
+    auto const start = starts + view * bins.stride();
     for (index_t k = 0; k < bins.stride(); k += I::lanes) I::store(start + k, I::broadcast(std::int32_t{0}));
     order_lanes<I>();
     // Entry b + 2 counts bin b; after the sums entry b + 1 is the start of bin b, which its pixels then advance to the
     // start of bin b + 1.
-    each_round(view, [&](index_t, ints bin, std::int32_t, std::int32_t equal, bool valid, bool last) MBIRK_FLAT {
+    each_round(edge, [&](index_t, ints bin, std::int32_t, std::int32_t equal, bool valid, bool last) MBIRK_FLAT {
       ints const place = bin + I::broadcast(std::int32_t{2}), before = I::gather_ints(start, place);
       order_lanes<I>();
       I::scatter_ints(start, place, before + I::broadcast(equal), valid && last);
     });
     add_up(start);
-    auto const order = sorted + task * pixels;
-    each_round(view, [&](index_t first, ints bin, std::int32_t rank, std::int32_t equal, bool valid,
+    auto const order = sorted + view * pixels;
+    each_round(edge, [&](index_t first, ints bin, std::int32_t rank, std::int32_t equal, bool valid,
                          bool last) MBIRK_FLAT {
       ints const place = bin + I::broadcast(std::int32_t{1}), next = I::gather_ints(start, place);
       order_lanes<I>();
@@ -63,17 +63,14 @@ template <class B> struct sort_by_channel {
  private:
   /// Calls f for pixels first .. first + 31, one per lane: their bins (0 for those in none, which are not valid), how
   /// many lanes before have the same bin, how many have it in all, whether the lane is the last of them.
-  template <class F> MBIRK_INLINE void each_round(view_taps const& view, F const& f) const noexcept {
+  template <class Edge, class F> MBIRK_INLINE void each_round(Edge const& edge, F const& f) const noexcept {
     auto const lane = I::element(I::iota());
     auto const lowest = I::broadcast(-static_cast<double>(bins.taps)),
                highest = I::broadcast(static_cast<double>(bins.channels));
     for (index_t first = 0; first < pixels; first += I::lanes) {
       int const here = static_cast<int>(min<index_t>(I::lanes, pixels - first));
-      auto const i = I::to_wide(I::load_ints_within(rows + first, here)),
-                 j = I::to_wide(I::load_ints_within(cols + first, here));
-      auto const edge = fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step),
-                                                                I::broadcast(view.edge)));
-      auto const found = I::to_ints(max(min(floor(edge), highest), lowest)) +
+      wide const begin = edge(I::load_ints_within(rows + first, here), I::load_ints_within(cols + first, here));
+      auto const found = I::to_ints(max(min(floor(begin), highest), lowest)) +
                          I::broadcast(static_cast<std::int32_t>(bins.taps - 1));
       std::int32_t const bin = I::element(found);
       bool const valid = lane < here && bin >= 0 && bin < bins.count();
@@ -108,6 +105,37 @@ template <class B> struct sort_by_channel {
       I::scatter_ints(start, place, I::broadcast(before), true);
     }
     order_lanes<I>();
+  }
+};
+
+/// Parallel beam. A task is a view.
+template <class B> struct sort_by_channel : channel_order<B> {
+  using I = typename B::index_backend;
+
+  typename I::template cursor<view_taps const> views;  // the first pass of every view
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const view = I::load_value(views + task);
+    this->sort(task, [&](auto rows, auto cols) MBIRK_FLAT {
+      return fma(I::to_wide(rows), I::broadcast(view.row_step),
+                 fma(I::to_wide(cols), I::broadcast(view.col_step), I::broadcast(view.edge)));
+    });
+  }
+};
+
+/// Cone beam. A task is a view.
+template <class B> struct cone_sort_by_channel : channel_order<B> {
+  using I = typename B::index_backend;
+
+  cone_geometry geometry;
+  typename I::template cursor<view_position const> positions;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    cone_footprints<I> const footprints(geometry, I::load_value(positions + task), 0);
+    this->sort(task, [&](auto rows, auto cols) MBIRK_FLAT {
+      auto const channel = footprints.of(rows, cols).channel;
+      return definition::left_edge(channel.centre, channel.width);
+    });
   }
 };
 

@@ -15,11 +15,15 @@ namespace mbirk::kernel {
 template <class B> MBIRK_INLINE void note_samples(chunked_shape const& shape, index_t used) {
   B::note_lanes(shape.channels * used, shape.channels * shape.width);
 }
-/// Calls f(offset in the view block, r) for every pack of detector samples, where r is its first row.
-template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, index_t used, F const& f) {
-  for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n)
+/// Calls f(offset in the view block, r) for every pack of the samples of channels [from, to), where r is its first row.
+template <class B, class F>
+MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, index_t used, index_t from, index_t to, F const& f) {
+  for (index_t n = guard_channels + from; n < guard_channels + to; ++n)
     for (index_t r = 0; r < shape.width; r += B::lanes) f(n * shape.width + r, r);
-  note_samples<B>(shape, used);
+  B::note_lanes((to - from) * used, (to - from) * shape.width);
+}
+template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, index_t used, F const& f) {
+  each_sample_pack<B>(shape, used, 0, shape.channels, f);
 }
 /// Leaves the views in the sinogram in which they were summed.
 template <class B> struct store_epilogue {
