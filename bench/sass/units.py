@@ -162,9 +162,8 @@ def by_variant(function, spec, sources, rare):
         packs, left = divmod(number - marker.get("besides", 0), marker["each"])
         if left or str(int(packs)) in variants:
             raise Mismatch(f"{function.name}: a loop with {number} {marker['count']} in its unit "
-                           f"'{marker['unit']}', expected a multiple of {marker['each']} and {marker.get('besides', 0)}, "
-                           "each once: change "
-                           "bench/sass/units.json")
+                           f"'{marker['unit']}', expected a multiple of {marker['each']} and "
+                           f"{marker.get('besides', 0)}, each once: change bench/sass/units.json")
         variants[str(int(packs))] = {name: plain(c) for name, c in costs.items()}
     if sorted(variants) != sorted(map(str, marker["packs"])):
         raise Mismatch(f"{function.name}: found loops for {sorted(variants)} packs, "

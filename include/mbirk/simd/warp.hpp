@@ -171,8 +171,8 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
     if (mine) p[index.v] = a.v;
   }
 
-  /// Four packs that a kernel only adds up element by element: lane l has elements 4 l .. 4 l + 3, one in each pack. The
-  /// first form takes one access per lane; p is a multiple of 16 bytes.
+  /// Four packs that a kernel only adds up element by element: lane l has elements 4 l .. 4 l + 3, one in each pack.
+  /// The first form takes one access per lane; p is a multiple of 16 bytes.
   static MBIRK_INLINE void load_four(float const* p, pack (&x)[4]) {
     struct alignas(16) four { float v[4]; };
     four const loaded = *reinterpret_cast<four const*>(p + 4 * W::lane());

@@ -65,8 +65,8 @@ struct octant_ends {
   }
 };
 
-/// Whether parallel_tile_back can project these passes: in all of them four pixels in line begin as described above, and
-/// none is wider than a channel. The channels of all views are counted in 32 bits.
+/// Whether parallel_tile_back can project these passes: in all of them four pixels in line begin as described above,
+/// and none is wider than a channel. The channels of all views are counted in 32 bits.
 inline bool fit_in_tiles(std::vector<view_taps> const& passes, index_t channels) {
   constexpr index_t most = std::numeric_limits<std::int32_t>::max();
   if (std::ssize(passes) > most / (channels + 2 * guard_channels)) return false;
