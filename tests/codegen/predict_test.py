@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -112,6 +113,18 @@ class Planted(unittest.TestCase):
         # The partial load is the rare way; the sum, the test of the slow path and the loop's own code are not.
         self.assertEqual((made["tap"]["LDG"], made["tap"]["issue"]), (1, 8))
         self.assertEqual(made["view"]["issue"], 5)
+
+    def test_one_of_two_copies_counts(self):
+        """The compiler may copy a statement to use other registers in either way of a branch; a warp runs one copy."""
+        def block(following, *code):
+            made = [disassembly.Instruction(text, [("planted.hpp", line)]) for text, line in code]
+            return types.SimpleNamespace(instructions=made, next=following, cold=False)
+
+        for line, copied in ((4, True), (5, False)):
+            blocks = [block([1, 2], ("@P0 BRA `(.L_x_1)", 3)), block([3], ("FFMA R2, R3, R4, R2", 4)),
+                      block([3], ("FFMA R2, R3, R5, R2", line), ("BRA `(.L_x_2)", 3)), block([], ("EXIT", 6))]
+            units.mark_copies(blocks)
+            self.assertEqual([b.cold for b in blocks], [False, False, copied, False])
 
     def test_counts_equal_a_run(self):
         """Units times their trips are the instructions that a run executes."""
