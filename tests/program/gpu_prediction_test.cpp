@@ -160,7 +160,8 @@ TEST(gpu_launches, hits_are_conserved) {
   ASSERT_EQ(grid.kernel, "parallel_tile_back");
   EXPECT_GT(units_of(grid, "view"), 0);
   EXPECT_DOUBLE_EQ(units_of(grid, "view"), units_of(grid, "second line") + units_of(grid, "edge"));
-  auto const list = back_launches(scan, std::get<parallel_scan>(scan).full_indices(), 1)[1];
+  auto const& listed = std::get<parallel_scan>(scan).full_indices();
+  auto const list = back_launches(scan, {listed.begin(), listed.end()}, 1)[1];
   ASSERT_EQ(list.kernel, "parallel_block_back");
   EXPECT_GT(units_of(list, "view"), 0);
   EXPECT_DOUBLE_EQ(units_of(list, "view"), units_of(list, "two taps") + units_of(list, "three taps"));
