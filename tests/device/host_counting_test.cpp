@@ -46,9 +46,9 @@ std::set<std::string> const only_device{"parallel_gather",  "parallel_block_back
 std::set<std::string> const unit_sums_on_host{"absolute_sum",  "projection_products", "sinogram_sum",
                                               "vcd_direction", "vcd_update",          "weighted_squares"};
 /// Kernels whose work a device divides into more tasks: what they do once per task differs.
-std::set<std::string> const smaller_tasks{"vcd_direction", "vcd_damped_gradient", "vcd_damped_direction",
-                                          "vcd_slice_means", "vcd_clip_direction", "vcd_update",
-                                          "denoise_direction", "denoise_update"};
+std::set<std::string> const smaller_tasks{"axpy_projection", "vcd_direction", "vcd_damped_gradient",
+                                          "vcd_damped_direction", "vcd_slice_means", "vcd_clip_direction",
+                                          "vcd_update", "denoise_direction", "denoise_update"};
 
 /// The arithmetic on packs of data, which does not depend on the number of tasks.
 std::vector<std::uint64_t> arithmetic(instrument::kernel_record const& k) {

@@ -1,5 +1,6 @@
 // Single voxels with known columns, arrays without elements, and changes of a geometry whose effect is known exactly.
 #include <numbers>
+#include <numeric>
 
 #include "definition/reference_values.hpp"
 #include "projector/cases.hpp"

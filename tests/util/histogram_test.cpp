@@ -2,6 +2,7 @@
 #include "mbirk/util/histogram.hpp"
 
 #include <bit>
+#include <numeric>
 
 #include "filter/support.hpp"
 #include "instrument/same_counts.hpp"
