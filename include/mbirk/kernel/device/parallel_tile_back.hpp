@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "mbirk/core/bits.hpp"
@@ -51,7 +52,9 @@ struct view_octant {
 inline constexpr int octants = 8;
 
 inline std::vector<view_taps> sorted_by_octant(std::vector<view_taps> passes) {
-  std::ranges::stable_sort(passes, {}, [](auto const& p) { return view_octant(p).number(); });
+  std::ranges::sort(passes, {}, [](auto const& p) {
+    return std::tuple(view_octant(p).number(), p.view, p.first_tap);
+  });
   return passes;
 }
 
