@@ -49,7 +49,7 @@ std::vector<std::string> command_names(CLI::App const& app) {
   return names;
 }
 
-/// What is wrong with arguments that no option takes.
+/// Says what is wrong with arguments that no option takes.
 std::string unexpected_text(CLI::App const& command) {
   auto const extra = command.remaining(true);
   auto const option = std::find_if(extra.begin(), extra.end(), [](auto const& word) { return word.starts_with("-"); });

@@ -176,7 +176,7 @@ std::vector<launch_work> gather_sorted(parallel_scan const& s, std::vector<std::
 std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
-  if (!listed.empty() && 8 * std::ssize(listed) <= shape.channels * shape.rows) return gather_sorted(s, listed);
+  if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed))) return gather_sorted(s, listed);
   auto const seen = visit_pixels(s, listed, true);
   double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
   auto const found = found_by(s, seen, warps);
@@ -213,7 +213,7 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
                    .again_bytes = 4 * real(seen.plan.pixels * g.slices),
                    .tasks_between = warps * count};
   double const widest = detail::widest_cone_footprint(s), pixels = real(listed.size()), channels = real(g.channels);
-  if (!listed.empty() && 8 * std::ssize(listed) <= shape.channels * shape.rows && std::isfinite(widest)) {
+  if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed)) && std::isfinite(widest)) {
     work.kernel = "cone_list_gather";
     work.units.emplace_back("pixel round", tasks * rounds_of_warp(pixels, channels, widest));
     return {sorting_launch("cone_sort_by_channel", real(g.views), pixels, channels, widest), std::move(work)};
@@ -240,7 +240,9 @@ double warps_inside(visited const& seen, kernel::view_taps const& p, index_t cha
       index_t const row = seen.plan.rows[first] / kernel::tile_side * kernel::tile_side + at.row,
                     col = seen.plan.cols[first] / kernel::tile_side * kernel::tile_side + at.col;
       double const begin = std::floor(p.edge + p.row_step * real(row) + p.col_step * real(col));
-      if (begin >= -kernel::guard_channels && begin + 6 <= real(channels + kernel::guard_channels)) inside += 1;
+      if (begin >= -kernel::guard_channels &&
+          begin + kernel::view_octant::most_channels <= real(channels + kernel::guard_channels))
+        inside += 1;
     }
   return inside;
 }

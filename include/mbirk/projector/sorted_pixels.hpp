@@ -11,10 +11,13 @@
 
 namespace mbirk::detail {
 
-/// Whether a device sorts the pixels of a list by channel in every view before it projects them: their order then
+/// Whether a device sorts a list of so many pixels by channel in every view before it projects them: their order then
 /// takes an eighth of the sinogram's memory at most.
+inline bool sorts_pixels(kernel::chunked_shape const& shape, index_t listed) {
+  return 8 * listed <= shape.channels * shape.rows;
+}
 template <class Context> bool sorts_pixels(kernel::chunked_shape const& shape, device_plan<Context> const& plan) {
-  return plan.listed && 8 * plan.pixels <= shape.channels * shape.rows;
+  return plan.listed && sorts_pixels(shape, plan.pixels);
 }
 
 /// Memory for the order, which the kernels that derive from channel_order fill.

@@ -37,8 +37,8 @@ struct view_octant {
       : rows_along((number & 4) != 0), back_along((number & 2) != 0), back_across((number & 1) != 0) {}
   MBIRK_HD int number() const noexcept { return 4 * rows_along + 2 * back_along + back_across; }
 
-  /// A warp of eight owns so many lines of so many pixels of a tile.
-  static constexpr int lines = 2, in_line = 4;
+  /// A warp of eight owns so many lines of so many pixels of a tile, which use at most so many channels.
+  static constexpr int lines = 2, in_line = 4, most_channels = in_line + 2;
   struct place { int row, col; };
   /// Position in the tile of pixel q in a line of a warp.
   MBIRK_HD place at(int warp, int line, int q) const noexcept {
@@ -278,7 +278,7 @@ template <class B> struct parallel_tile_back {
     if (later) add_line<1>(packs, taps[1], channel, sum[1]);
     else add_line<0>(packs, taps[1], channel, sum[1]);
   }
-  static constexpr int channels_of_line = in_line + 1, most_loaded = channels_of_line + 1;
+  static constexpr int channels_of_line = in_line + 1, most_loaded = view_octant::most_channels;
 
   /// Adds channels, of which a line uses those from `First` on, to the pixels of the line.
   template <int First, class Packs, int Channels>
