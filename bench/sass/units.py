@@ -160,11 +160,15 @@ def by_variant(function, spec, sources, rare):
         if not number:
             continue
         packs, left = divmod(number - marker.get("besides", 0), marker["each"])
-        if left or str(int(packs)) in variants:
+        name, fastest = str(int(packs)), marker.get("fastest")
+        # Of two loops for the same packs, the one with fewer of these instructions is for the usual case.
+        if name in variants and fastest and costs[marker["unit"]][fastest] > variants[name][marker["unit"]][fastest]:
+            continue
+        if left or (name in variants and not fastest):
             raise Mismatch(f"{function.name}: a loop with {number} {marker['count']} in its unit "
                            f"'{marker['unit']}', expected a multiple of {marker['each']} and "
                            f"{marker.get('besides', 0)}, each once: change bench/sass/units.json")
-        variants[str(int(packs))] = {name: plain(c) for name, c in costs.items()}
+        variants[name] = {unit: plain(c) for unit, c in costs.items()}
     if sorted(variants) != sorted(map(str, marker["packs"])):
         raise Mismatch(f"{function.name}: found loops for {sorted(variants)} packs, "
                        f"expected {marker['packs']}")

@@ -7,12 +7,15 @@
 #include "gpu/launches.hpp"
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/kernel/device/cone_block_back.hpp"
+#include "mbirk/kernel/device/cone_gather.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/parallel_block_back.hpp"
+#include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
 #include "mbirk/projector/sorted_pixels.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
+#include "mbirk/simd/warp.hpp"
 #include "mbirk/util/partition.hpp"
 
 namespace mbirk::program::gpu {
@@ -45,38 +48,72 @@ template <class Scan> visited visit_pixels(Scan const& s, std::vector<std::int32
   return {std::move(plan), std::move(bounds), std::move(sampled), weight};
 }
 
-/// How many warps, each of which owns `gather_channels` channels, have a centre closer than `reach` to `place`.
-double warps_within(double place, double reach, double warps) {
-  double const middle = 0.5 * (kernel::gather_channels - 1), width = kernel::gather_channels;
-  // Open intervals: a footprint that only touches a channel has no weight there.
-  double const first = std::max(0.0, std::floor((place - reach - middle) / width) + 1),
-               last = std::min(warps - 1, std::ceil((place + reach - middle) / width) - 1);
-  return std::max(0.0, last - first + 1);
-}
+/// Warps that something concerns, among those that own successive channels.
+class warp_set {
+ public:
+  explicit warp_set(double all) : all_(all) {}
 
-/// Work of the warps of a gathering projection, over all views.
+  /// Adds the warps, each of which owns `gather_channels` channels, that have a centre closer than `reach` to `place`.
+  void add_within(double place, double reach) {
+    double const middle = 0.5 * (kernel::gather_channels - 1), width = kernel::gather_channels;
+    // Open intervals: a footprint that only touches a channel has no weight there.
+    double const first = std::max(0.0, std::floor((place - reach - middle) / width) + 1),
+                 last = std::min(all_ - 1, std::ceil((place + reach - middle) / width) - 1);
+    if (first > last) return;
+    if (last_ >= first_ && first <= last_ + 1 && last >= first_ - 1) {
+      first_ = std::min(first, first_);
+      last_ = std::max(last, last_);
+      return;
+    }
+    apart_ += std::max(0.0, last_ - first_ + 1);
+    first_ = first;
+    last_ = last;
+  }
+  double count() const { return apart_ + std::max(0.0, last_ - first_ + 1); }
+
+ private:
+  double all_, first_ = 0, last_ = -1, apart_ = 0;
+};
+
+/// Work of the warps of a gathering projection, over all views, or over all sets of so many neighbouring views.
 struct found_pixels {
   double groups = 0, pixel_rounds = 0, hits = 0;
   double two = 0, three = 0;  ///< hits by the form of the vertical resampling
 };
 
-found_pixels found_by(parallel_scan const& s, visited const& seen, double warps) {
+/// The views of the set to which view v belongs.
+template <class F> void each_together(std::size_t v, std::size_t together, std::size_t views, F const& f) {
+  for (auto w = v - v % together; w < std::min(views, v - v % together + together); ++w) f(w);
+}
+
+found_pixels found_by(parallel_scan const& s, visited const& seen, double warps, std::size_t together) {
   found_pixels all;
-  auto const passes = kernel::make_view_taps(s);
+  auto passes = kernel::make_view_taps(s);
+  std::erase_if(passes, [](auto const& p) { return p.first_tap != 0; });
+  auto const reach = [](kernel::view_taps const& p) { return 1.5 + 0.5 * (p.width + 1); };
+  auto const origin = [](kernel::view_taps const& p) { return p.edge + 0.5 * (p.width - 1); };
   for (auto const v : seen.views) {
-    auto const& p = *std::ranges::find_if(passes, [&](auto const& q) { return static_cast<std::size_t>(q.view) == v; });
-    double const origin = p.edge + 0.5 * (p.width - 1), reach = 1.5 + 0.5 * (p.width + 1);
     for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
-      double const place = origin + 0.5 * seen.bounds.doubled_row_center[k] * p.row_step +
-                           0.5 * seen.bounds.doubled_col_center[k] * p.col_step;
-      double const spread = 0.5 * (std::abs(seen.bounds.row_extent[k] * p.row_step) +
-                                   std::abs(seen.bounds.col_extent[k] * p.col_step));
-      double const reached_by = warps_within(place, spread + reach, warps);
-      all.groups += reached_by;
-      all.pixel_rounds += reached_by * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
+      warp_set found(warps);
+      each_together(v, together, passes.size(), [&](std::size_t w) {
+        auto const& p = passes[w];
+        double const spread = 0.5 * (std::abs(seen.bounds.row_extent[k] * p.row_step) +
+                                     std::abs(seen.bounds.col_extent[k] * p.col_step));
+        found.add_within(origin(p) + 0.5 * seen.bounds.doubled_row_center[k] * p.row_step +
+                             0.5 * seen.bounds.doubled_col_center[k] * p.col_step,
+                         spread + reach(p));
+      });
+      all.groups += found.count();
+      all.pixel_rounds += found.count() * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
     }
-    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k)
-      all.hits += warps_within(origin + seen.plan.rows[k] * p.row_step + seen.plan.cols[k] * p.col_step, reach, warps);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
+      warp_set found(warps);
+      each_together(v, together, passes.size(), [&](std::size_t w) {
+        auto const& p = passes[w];
+        found.add_within(origin(p) + seen.plan.rows[k] * p.row_step + seen.plan.cols[k] * p.col_step, reach(p));
+      });
+      all.hits += found.count();
+    }
   }
   return all;
 }
@@ -87,32 +124,39 @@ auto footprint_at(cone_geometry const& g, view_position const& at, double row, d
 }
 
 template <std::derived_from<cone_geometry> Geometry>
-found_pixels found_by(scan<Geometry> const& s, visited const& seen, double warps) {
+found_pixels found_by(scan<Geometry> const& s, visited const& seen, double warps, std::size_t together) {
   found_pixels all;
   auto const& g = s.geometry();
   for (auto const v : seen.views) {
-    auto const& at = s.positions()[v];
     for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
-      double low = 1e300, high = -1e300, widest = 0;
-      for (int corner = 0; corner < 4; ++corner) {
-        double const row = 0.5 * (seen.bounds.doubled_row_center[k] +
-                                  (corner & 1 ? 1 : -1) * seen.bounds.row_extent[k]),
-                     col = 0.5 * (seen.bounds.doubled_col_center[k] +
-                                  (corner & 2 ? 1 : -1) * seen.bounds.col_extent[k]);
-        auto const f = footprint_at(g, at, row, col);
-        low = std::min(low, f.channel.centre);
-        high = std::max(high, f.channel.centre);
-        widest = std::max(widest, f.channel.width);
-      }
-      double const reached_by = warps_within(0.5 * (low + high), 0.5 * (high - low) + 1.5 + 0.5 * (widest + 1), warps);
-      all.groups += reached_by;
-      all.pixel_rounds += reached_by * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
+      warp_set found(warps);
+      each_together(v, together, s.positions().size(), [&](std::size_t w) {
+        double low = 1e300, high = -1e300, widest = 0;
+        for (int corner = 0; corner < 4; ++corner) {
+          double const row = 0.5 * (seen.bounds.doubled_row_center[k] +
+                                    (corner & 1 ? 1 : -1) * seen.bounds.row_extent[k]),
+                       col = 0.5 * (seen.bounds.doubled_col_center[k] +
+                                    (corner & 2 ? 1 : -1) * seen.bounds.col_extent[k]);
+          auto const f = footprint_at(g, s.positions()[w], row, col);
+          low = std::min(low, f.channel.centre);
+          high = std::max(high, f.channel.centre);
+          widest = std::max(widest, f.channel.width);
+        }
+        found.add_within(0.5 * (low + high), 0.5 * (high - low) + 1.5 + 0.5 * (widest + 1));
+      });
+      all.groups += found.count();
+      all.pixel_rounds += found.count() * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
     }
     for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
-      auto const f = footprint_at(g, at, seen.plan.rows[k], seen.plan.cols[k]);
-      double const here = warps_within(f.channel.centre, 1.5 + 0.5 * (f.channel.width + 1), warps);
-      all.hits += here;
-      (f.row_width >= 1 ? all.two : all.three) += here;  // a row is 1/W_r slices high
+      warp_set found(warps);
+      bool enlarged = false;
+      each_together(v, together, s.positions().size(), [&](std::size_t w) {
+        auto const f = footprint_at(g, s.positions()[w], seen.plan.rows[k], seen.plan.cols[k]);
+        found.add_within(f.channel.centre, 1.5 + 0.5 * (f.channel.width + 1));
+        enlarged = f.row_width >= 1;  // a row is 1/W_r slices high
+      });
+      all.hits += found.count();
+      (enlarged ? all.two : all.three) += found.count();
     }
   }
   return all;
@@ -150,68 +194,86 @@ double rounds_of_warp(double pixels, double channels, double widest) {
   return std::max(1.0, std::ceil((kernel::gather_channels + std::ceil(widest)) * pixels / channels / lanes));
 }
 
-/// A forward projection of few listed pixels: sorted by channel in every view, then gathered without looking at others.
-std::vector<launch_work> gather_sorted(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
-  auto const& g = s.geometry();
-  auto const shape = shape_of(g);
-  auto const seen = visit_pixels(s, listed, true);
-  double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks),
-               tasks = real(g.views) * warps * chunks, pixels = real(listed.size()), channels = real(g.channels);
-  double const hits = seen.weight * chunks * found_by(s, seen, warps).hits;
-  double widest = 0;
-  for (auto const& p : kernel::make_view_taps(s)) widest = std::max(widest, p.width);
-  double const bytes = hits * shape.packs * bytes_of_pack;
-  return {sorting_launch("sort_by_channel", real(g.views), pixels, channels, widest),
-          {.kernel = "parallel_list_gather",
-           .variant = packs_text(shape.packs),
-           .tasks = tasks,
-           .units = {{"pixel round", tasks * rounds_of_warp(pixels, channels, widest)}, {"hit", hits}},
-           .l2_bytes = bytes,
-           .memory_bytes = 4 * real(shape.size()),
-           .again_bytes = 4 * pixels * real(g.slices),
-           .tasks_between = warps * chunks}};
+/// Sizes of a gathering projection: blocks are (four channels, neighbouring views, piece of the slices or rows). The
+/// views of a block have most of what they load in common, and blocks of one piece run one after another.
+struct gather_sizes {
+  double quads, pieces, blocks;  ///< quads: groups of four channels
+  std::size_t together;          ///< views of a block
+
+  gather_sizes(index_t channels, index_t views, index_t all_pieces, int views_of_block)
+      : quads(real(ceil_div(channels, index_t{kernel::gather_channels}))),
+        pieces(real(all_pieces)),
+        blocks(quads * pieces * real(ceil_div(views, index_t{views_of_block}))),
+        together(static_cast<std::size_t>(views_of_block)) {}
+};
+template <class Kernel>
+launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t packs, double l2_bytes,
+                          double sinogram_bytes, double volume_bytes) {
+  return {.kernel = std::move(kernel),
+          .variant = packs_text(packs),
+          .tasks = sizes.blocks,
+          .warps_per_block = Kernel::warps,
+          .shares_tasks = false,
+          .units = {},
+          .l2_bytes = l2_bytes,
+          .memory_bytes = sinogram_bytes + (1 - 1 / sizes.pieces) * volume_bytes,
+          .again_bytes = volume_bytes / sizes.pieces,
+          .tasks_between = sizes.quads};
 }
+
+/// Of the kernels only constants are needed, for which no warp has to exist.
+struct no_warp;
+using any_warp = simd::warp_backend<no_warp>;
 
 /// A forward projection to the internal layout.
 std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
-  if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed))) return gather_sorted(s, listed);
   auto const seen = visit_pixels(s, listed, true);
-  double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
-  auto const found = found_by(s, seen, warps);
-  double const tasks = real(g.views) * warps * chunks, each = seen.weight * chunks;
-  double const bytes = each * found.hits * shape.packs * bytes_of_pack;
-  return {{.kernel = "parallel_gather",
-           .variant = packs_text(shape.packs),
-           .tasks = tasks,
-           .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
-                     {"group", each * found.groups},
-                     {"pixel round", each * found.pixel_rounds},
-                     {"hit", each * found.hits}},
-           .l2_bytes = bytes,
-           .memory_bytes = 4 * real(shape.size()),
-           .again_bytes = 4 * real(seen.plan.pixels * g.slices),
-           .tasks_between = warps * chunks}};
+  double const sinogram = 4 * real(shape.size()), volume = 4 * real(seen.plan.pixels * g.slices);
+  auto const launch = [&]<int Views>(char const* name) {
+    using kernel_type = kernel::parallel_gather_sums<any_warp, Views>;
+    gather_sizes const sizes(g.channels, g.views, shape.chunks, Views * kernel_type::warps);
+    double const each = seen.weight / real(sizes.together) * sizes.pieces;
+    double const l2_bytes = each * found_by(s, seen, sizes.quads, sizes.together).hits * shape.packs * bytes_of_pack;
+    return gather_launch<kernel_type>(name, sizes, shape.packs, l2_bytes, sinogram, volume);
+  };
+  double const quads = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
+  if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed))) {
+    double const views = real(g.views), pixels = real(listed.size()), channels = real(g.channels);
+    double widest = 0;
+    for (auto const& p : kernel::make_view_taps(s)) widest = std::max(widest, p.width);
+    auto work = launch.operator()<1>("parallel_list_gather");
+    double const hits = seen.weight * chunks * found_by(s, seen, quads, 1).hits;
+    work.units = {{"pixel round", views * quads * chunks * rounds_of_warp(pixels, channels, widest)},
+                  {"batch", hits / kernel::parallel_gather_sums<any_warp, 1>::batch}};
+    return {sorting_launch("sort_by_channel", views, pixels, channels, widest), std::move(work)};
+  }
+  auto work = launch.operator()<2>("parallel_gather");
+  auto const found = found_by(s, seen, quads, 2);
+  double const each = seen.weight / 2 * chunks, warps = real(ceil_div(g.views, index_t{2})) * quads * chunks;
+  work.units = {{"group round", warps * std::ceil(real(seen.plan.groups.size()) / lanes)},
+                {"group", each * found.groups},
+                {"pixel round", each * found.pixel_rounds},
+                {"batch", each * found.hits / kernel::parallel_gather_sums<any_warp, 2>::batch}};
+  return {std::move(work)};
 }
 
 template <std::derived_from<cone_geometry> Geometry>
 std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed) {
+  using kernel_type = kernel::cone_gather_sums<any_warp>;
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
   kernel::pack_pieces const pieces(shape.packs, most_packs);
-  double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), count = real(pieces.count());
-  auto const found = found_by(s, seen, warps);
-  double const tasks = real(g.views) * warps * count, each = seen.weight * count;
-  launch_work work{.kernel = "cone_gather",
-                   .variant = packs_text(pieces.each),
-                   .tasks = tasks,
-                   .units = {{"hit", each * found.hits}, {"two", each * found.two}, {"three", each * found.three}},
-                   .l2_bytes = each * found.hits * (real(pieces.each) + 1) * bytes_of_pack,
-                   .memory_bytes = 4 * real(shape.size()),
-                   .again_bytes = 4 * real(seen.plan.pixels * g.slices),
-                   .tasks_between = warps * count};
+  gather_sizes const sizes(g.channels, g.views, pieces.count(), kernel_type::warps);
+  auto const found = found_by(s, seen, sizes.quads, 1);
+  double const tasks = real(g.views) * sizes.quads * sizes.pieces, each = seen.weight * sizes.pieces;
+  double const l2_bytes = each / real(sizes.together) * found_by(s, seen, sizes.quads, sizes.together).hits *
+                          (real(pieces.each) + 1) * bytes_of_pack;
+  auto work = gather_launch<kernel_type>("cone_gather", sizes, pieces.each, l2_bytes, 4 * real(shape.size()),
+                                         4 * real(seen.plan.pixels * g.slices));
+  work.units = {{"hit", each * found.hits}, {"two", each * found.two}, {"three", each * found.three}};
   double const widest = detail::widest_cone_footprint(s), pixels = real(listed.size()), channels = real(g.channels);
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed)) && std::isfinite(widest)) {
     work.kernel = "cone_list_gather";
@@ -297,14 +359,15 @@ launch_work scatter_back(scan<Geometry> const& s, std::vector<std::int32_t> cons
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, !unit);
   kernel::pack_pieces const pieces(std::max<index_t>(1, ceil_div(g.slices, index_t{lanes})), most_packs);
-  double forms[2][2] = {}, pixels = 0, channels = 0;
+  double forms[2] = {}, third_taps = 0, pixels = 0, channels = 0;
   for (auto const v : seen.views) {
     auto const& at = s.positions()[v];
     for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
       auto const f = footprint_at(g, at, seen.plan.rows[k], seen.plan.cols[k]);
       double const left = definition::left_edge(f.channel.centre, f.channel.width);
       bool const third = left - std::floor(left) + f.channel.width > 2;
-      forms[f.row_width <= 1 ? 0 : 1][third && !unit ? 1 : 0] += 1;
+      forms[f.row_width <= 1 ? 0 : 1] += 1;
+      third_taps += third;
       pixels += 1;
     }
     for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
@@ -329,13 +392,13 @@ launch_work scatter_back(scan<Geometry> const& s, std::vector<std::int32_t> cons
                              {"window", warps * std::ceil(views / warps_of_block)},
                              {"view", warps * views},
                              {"pixel", each * pixels},
-                             {"two, two taps", each * forms[0][0]},
-                             {"three, two taps", each * forms[1][0]}},
+                             {unit ? "ones, two" : "two", each * forms[0]},
+                             {unit ? "ones, three" : "three", each * forms[1]}},
                    .l2_bytes = unit ? 0 : each * channels * rows * 4,
                    .memory_bytes = 4 * real((unit ? 0 : shape.size()) + seen.plan.pixels * g.slices)};
   if (!unit) {
-    work.units.emplace_back("two, three taps", each * forms[0][1]);
-    work.units.emplace_back("three, three taps", each * forms[1][1]);
+    work.units.emplace_back("two taps", each * (pixels - third_taps));
+    work.units.emplace_back("three taps", each * third_taps);
   }
   return work;
 }

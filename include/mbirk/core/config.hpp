@@ -41,6 +41,11 @@
 #else
 #define MBIRK_UNROLL _Pragma("GCC unroll 16")
 #endif
+#if defined(__CUDA_ARCH__)
+#define MBIRK_KEEP_LOOP _Pragma("unroll 1")  // copies of the body would cost registers
+#else
+#define MBIRK_KEEP_LOOP
+#endif
 #define MBIRK_COLD __attribute__((noinline, cold))  // code of errors, which is compiled for size
 #else
 #error \

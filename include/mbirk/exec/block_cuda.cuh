@@ -26,6 +26,7 @@ struct cuda_warp {
     return x;
   }
   static __device__ void count(std::int32_t* place) { atomicAdd(place, 1); }
+  static __device__ void prefetch(float const* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 
   // Approximations of the special function unit; subnormal numbers count as 0. PTX ISA, "Floating Point Instructions".
   /// a / b within 2 ulp for 2^-126 <= |b| <= 2^126; 0 for a finite a and |b| > 2^126.

@@ -37,8 +37,8 @@
   X(kernel::cone_block_back<B, 1, false>)                              \
   X(kernel::cone_block_back<B, 2, false>)                              \
   X(kernel::cone_block_back<B, 2, true>)                               \
-  X(kernel::on_warps<kernel::cone_gather<B>, kernel::no_scratch>)      \
-  X(kernel::on_warps<kernel::cone_list_gather<B>, kernel::no_scratch>) \
+  X(kernel::cone_gather<B>)                                            \
+  X(kernel::cone_list_gather<B>)                                       \
   X(kernel::on_warps<kernel::cone_sort_by_channel<B>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 1, false>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 2, false>, kernel::no_scratch>) \
@@ -48,8 +48,8 @@
   X(kernel::multiaxis_block_back<B, 2, false>)                         \
   X(kernel::multiaxis_block_back<B, 2, true>)                          \
   X(kernel::on_warps<kernel::multiaxis_gather<B>, kernel::no_scratch>) \
-  X(kernel::on_warps<kernel::parallel_gather<B>, kernel::no_scratch>)  \
-  X(kernel::on_warps<kernel::parallel_list_gather<B>, kernel::no_scratch>) \
+  X(kernel::parallel_gather<B>)                                        \
+  X(kernel::parallel_list_gather<B>)                                   \
   X(kernel::on_warps<kernel::sort_by_channel<B>, kernel::no_scratch>)  \
   X(kernel::parallel_block_back<B>)                                    \
   X(kernel::parallel_tile_back<B>)

@@ -293,6 +293,16 @@ template <class Fast, class Native = Fast> struct counted {
     note_scattered(c, index, lanes);
     return ints{Fast::gather_ints(c.pointer(), index.v)};
   }
+  template <class T> static MBIRK_HOST_INLINE index_t gather_index(counted_cursor<T> c, ints index) {
+    note_elements_loaded(c + Fast::element(index.v), 1);
+    note_scattered(c, index, lanes);
+    return Fast::gather_index(c.pointer(), index.v);
+  }
+  template <class T> static MBIRK_HOST_INLINE pack gather_where(counted_cursor<T> c, ints index, bool mine) {
+    if (mine) note_elements_loaded(c + Fast::element(index.v), 1);
+    note_scattered(c, index, lanes, mine);
+    return pack(Fast::gather_where(c.pointer(), index.v, mine));
+  }
   static MBIRK_HOST_INLINE void scatter_ints(counted_cursor<std::int32_t> c, ints index, ints a, bool mine) {
     if (mine) {
       c.tally->now.stores += 1;
@@ -330,17 +340,19 @@ template <class Fast, class Native = Fast> struct counted {
       c.tally->now.sectors += static_cast<std::uint64_t>(last / sector_bytes - first / sector_bytes + 1);
     }
   }
-  /// Records scattered elements for the first n lanes of a warp; each sector counts once.
-  template <class T> static void note_scattered(counted_cursor<T> const& c, typename index_backend::ints index, int n) {
+  /// Records scattered elements for the first n lanes of a warp, those where `mine` holds; each sector counts once.
+  template <class T> static void note_scattered(counted_cursor<T> const& c, typename index_backend::ints index, int n,
+                                                bool mine = true) {
+    unsigned const there = Fast::where(simd::condition_of<typename Fast::pack>{mine});
     std::uint64_t sectors = 0;
     index_t seen[lanes];
     for (int k = 0; k < n; ++k) {
       index_t const sector = (c.at + Fast::at(index.v, k)) * static_cast<index_t>(sizeof(T)) / sector_bytes;
-      bool known = false;
+      bool known = (there >> k & 1) == 0;
       for (std::uint64_t j = 0; j < sectors; ++j) known |= seen[j] == sector;
       if (!known) seen[sectors++] = sector;
     }
-    if (!counts_here<Fast>()) return;
+    if (!counts_here<Fast>() || sectors == 0) return;
     c.tally->now.requests += 1;
     c.tally->now.sectors += sectors;
   }

@@ -90,14 +90,14 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
         sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
         launch(ctx, shape.views, kernel::cone_sort_by_channel<B>{sorted.sorter(ctx, plan), s.geometry(),
                                                                  observe(ctx, t.device_positions)});
-        launch(ctx, sums.tasks(), list_gather{sums, observe(ctx, sorted.order), observe(ctx, sorted.starts),
-                                              plan.pixels, sorted.bins});
+        launch_blocks(ctx, list_gather{sums, observe(ctx, sorted.order), observe(ctx, sorted.starts), plan.pixels,
+                                       sorted.bins});
       } else {
         auto const& bounds = plan.bounds;
-        launch(ctx, sums.tasks(),
-               kernel::cone_gather<B>{sums, observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
-                                      observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent),
-                                      plan.groups.all()});
+        launch_blocks(ctx, kernel::cone_gather<B>{sums, observe(ctx, bounds.doubled_row_center),
+                                                  observe(ctx, bounds.row_extent),
+                                                  observe(ctx, bounds.doubled_col_center),
+                                                  observe(ctx, bounds.col_extent), plan.groups.all()});
       }
       run_epilogue(ctx, channel_major, shape, epilogue);
     } else {

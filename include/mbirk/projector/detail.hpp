@@ -70,6 +70,7 @@ template <class Context> struct device_plan {
         offsets(ctx, host.offsets, "pixel offsets"),
         groups(ctx, host.groups, "pixel groups"),
         bounds(ctx, host) {
+    offsets_in_fours = std::ranges::all_of(host.offsets, [](index_t offset) { return offset % 4 == 0; });
     if constexpr (on_device<Context>) host = {};
   }
   device_plan(device_plan const&) = delete;
@@ -77,12 +78,17 @@ template <class Context> struct device_plan {
 
   kernel::pixel_plan host;  // what the tables refer to on the host; empty once a device has its copies
   index_t pixels;
-  bool listed;  // a list rather than the tiles of a grid
+  bool listed;                    // a list rather than the tiles of a grid
+  bool offsets_in_fours = false;  // whether all offsets of voxel columns are multiples of 4
   device_table<std::int32_t, Context> rows, cols;
   device_table<index_t, Context> offsets;
   device_table<kernel::pixel_group, Context> groups;
   [[no_unique_address]] std::conditional_t<on_device<Context>, device_group_bounds<Context>, no_group_bounds> bounds;
 };
+
+/// Whether four floats from here on are one 16-byte word.
+inline bool starts_at_four(float const* p) { return reinterpret_cast<std::uintptr_t>(p) % (4 * sizeof(float)) == 0; }
+template <class Cursor> bool starts_at_four(Cursor const&) { return false; }
 
 /// Plans the pixels inside the mask, those of the whole grid, or a list.
 template <class Geometry>

@@ -175,12 +175,11 @@ template <class Geometry> struct parallel_projector {
     if constexpr (on_device<Context>) {
       if (sorts_pixels(shape, plan)) return project_list(ctx, t, voxel_columns, plan, channel_major, shape, epilogue);
       auto const& bounds = plan.bounds;
-      kernel::parallel_gather<B> const kernel{voxel_columns, channel_major, observe(ctx, plan.rows),
-                                              observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                              observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
-                                              observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent),
-                                              observe(ctx, t.device_views), shape, plan.groups.all()};
-      launch(ctx, kernel.tasks(), kernel);
+      auto const sums = gather_sums<2>(ctx, t, voxel_columns, plan, channel_major, shape);
+      launch_blocks(ctx, kernel::parallel_gather<B>{sums, observe(ctx, bounds.doubled_row_center),
+                                                    observe(ctx, bounds.row_extent),
+                                                    observe(ctx, bounds.doubled_col_center),
+                                                    observe(ctx, bounds.col_extent), plan.groups.all()});
       run_epilogue(ctx, channel_major, shape, epilogue);
     } else {
       kernel::parallel_forward<B, Epilogue> kernel{{voxel_columns, channel_major, observe(ctx, plan.rows),
@@ -193,6 +192,15 @@ template <class Geometry> struct parallel_projector {
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
   }
+  /// What the forward projections of a grid and of a list have in common.
+  template <int Views, class Context, class VoxelColumns>
+  static kernel::parallel_gather_sums<typename Context::backend, Views> gather_sums(
+      Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns, device_plan<Context> const& plan,
+      typename Context::backend::template cursor<float> channel_major, kernel::chunked_shape const& shape) {
+    bool const in_fours = shape.rows % 4 == 0 && plan.offsets_in_fours && starts_at_four(voxel_columns);
+    return {voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
+            observe(ctx, t.device_views), shape, in_fours};
+  }
   template <class Context, class VoxelColumns, class Epilogue>
   static void project_list(Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns,
                            device_plan<Context> const& plan,
@@ -203,11 +211,9 @@ template <class Geometry> struct parallel_projector {
     for (auto const& view : t.views) widest = std::max(widest, view.width);
     sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
     launch(ctx, shape.views, kernel::sort_by_channel<B>{sorted.sorter(ctx, plan), observe(ctx, t.device_views)});
-    kernel::parallel_list_gather<B> const kernel{voxel_columns, channel_major, observe(ctx, plan.rows),
-                                                 observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                                 observe(ctx, t.device_views), observe(ctx, sorted.order),
-                                                 observe(ctx, sorted.starts), plan.pixels, sorted.bins, shape};
-    launch(ctx, kernel.tasks(), kernel);
+    auto const sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape);
+    launch_blocks(ctx, kernel::parallel_list_gather<B>{sums, observe(ctx, sorted.order), observe(ctx, sorted.starts),
+                                                       plan.pixels, sorted.bins});
     run_epilogue(ctx, channel_major, shape, epilogue);
   }
   /// x = A' y (or with the elementwise square of A) over planned pixels, from a channel-major sinogram.

@@ -166,17 +166,23 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
     return {p[W::lane() < n ? W::lane() : n - 1]};
   }
   static MBIRK_INLINE ints gather_ints(std::int32_t const* p, ints index) { return {p[index.v]}; }
+  static MBIRK_INLINE index_t gather_index(index_t const* p, ints index) { return p[index.v]; }
+  /// p[index] in the lanes where `mine` holds, 0 in the others.
+  static MBIRK_INLINE pack gather_where(float const* p, ints index, bool mine) {
+    return pack(mine ? p[index.v] : 0.0f);
+  }
+  /// Asks for the 32 bytes at the calling lane's p to be in the cache when they are loaded.
+  static MBIRK_INLINE void prefetch(float const* p) { W::prefetch(p); }
   /// p[index] = a in the lanes where `mine` holds.
   static MBIRK_INLINE void scatter_ints(std::int32_t* p, ints index, ints a, bool mine) {
     if (mine) p[index.v] = a.v;
   }
 
   /// Four packs that a kernel only adds up element by element: lane l has elements 4 l .. 4 l + 3, one in each pack.
-  /// The first form takes one access per lane; p is a multiple of 16 bytes.
-  static MBIRK_INLINE void load_four(float const* p, pack (&x)[4]) {
-    struct alignas(16) four { float v[4]; };
-    four const loaded = *reinterpret_cast<four const*>(p + 4 * W::lane());
-    for (int k = 0; k < 4; ++k) x[k] = pack(loaded.v[k]);
+  /// The forms without n take one access per lane; p is a multiple of 16 bytes.
+  static MBIRK_INLINE void load_four(float const* p, pack (&x)[4]) { load_own_four(p + 4 * W::lane(), x); }
+  static MBIRK_INLINE void store_four(float* p, pack const (&x)[4]) {
+    *reinterpret_cast<four*>(p + 4 * W::lane()) = four{{x[0].v, x[1].v, x[2].v, x[3].v}};
   }
   /// The first n elements; the others are 0 or are not stored.
   static MBIRK_INLINE void load_four(float const* p, pack (&x)[4], index_t n) {
@@ -184,6 +190,13 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   }
   static MBIRK_INLINE void store_four(float* p, pack const (&x)[4], index_t n) {
     for (int k = 0; k < 4; ++k) put(p + (4 * W::lane() + k), x[k].v, 4 * W::lane() + k < n);
+  }
+  /// For repeated loads of the first n elements, a multiple of 4: the calling lane's four begin at own_four(n), and are
+  /// the first four if those of the lane are not among the n.
+  static MBIRK_INLINE int own_four(int n) { return 4 * W::lane() < n ? 4 * W::lane() : 0; }
+  static MBIRK_INLINE void load_own_four(float const* p, pack (&x)[4]) {
+    four const loaded = *reinterpret_cast<four const*>(p);
+    for (int k = 0; k < 4; ++k) x[k] = pack(loaded.v[k]);
   }
 
   /// Transposes 32 x 32 elements in five rounds; each exchanges half of the rows with the lane 16, 8, 4, 2, 1 away.
@@ -202,6 +215,8 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   }
 
  private:
+  struct alignas(16) four { float v[4]; };
+
   template <class T> static MBIRK_INLINE void put(T* p, T x, bool mine) {
     if (mine) *p = x;
   }

@@ -15,6 +15,9 @@ struct warp {
   /// Orders the memory accesses of the lanes; the other operations do not.
   static void sync(source_location where = source_location::current()) { running->warp_sync(where); }
 
+  /// An emulated device has no caches.
+  static void prefetch(float const*) noexcept {}
+
   /// Value of x in lane `source`.
   template <class T> static T shfl(T x, int source, source_location where = source_location::current()) {
     if (static_cast<unsigned>(source) >= warp_lanes) [[unlikely]]

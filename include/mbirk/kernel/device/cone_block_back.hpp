@@ -9,7 +9,7 @@
 #include "mbirk/core/device_span.hpp"
 #include "mbirk/exec/tuning.hpp"
 #include "mbirk/geometry/scan.hpp"
-#include "mbirk/kernel/device/lane_resample.hpp"
+#include "mbirk/kernel/device/staged_resample.hpp"
 #include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
@@ -45,6 +45,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     typename Block::template tile<cone_pixel, warps, pixels_of_block> pixels;  // one view per warp
     typename Block::template tile<float, warps> widest;
     typename Block::template tile<cone_geometry, 1> geometry;
+    typename Block::template tile<float, Unit ? 1 : warps * staged_cells<most_packs>> rows;  // of a pixel's channels
   };
 
   cone_geometry geometry;
@@ -101,7 +102,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
         block.sync();
         float const one_of_them = sh.widest(lane % warps);
         more = tap0 + 3 < static_cast<int>(std::ceil(reduce_max<B>(B::broadcast(one_of_them)))) + 1;
-        for (int v = 0; v < views; ++v) add_view(packs, sh, v, base + v, slice, own, count, sum);
+        for (int v = 0; v < views; ++v) add_view(packs, block, sh, v, base + v, slice, own, count, sum);
         block.sync();
       }
     }
@@ -138,9 +139,9 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     return reduce_max<I>(I::to_pack(span.width));
   }
 
-  template <class Packs, class Shared>
-  MBIRK_INLINE void add_view(Packs packs, Shared& sh, int at, index_t view, index_t slice, int own, int count,
-                             pack (&sum)[pixels_of_warp][Packs::max_value]) const noexcept {
+  template <class Packs, class Block>
+  MBIRK_INLINE void add_view(Packs packs, Block const& block, shared<Block>& sh, int at, index_t view, index_t slice,
+                             int own, int count, pack (&sum)[pixels_of_warp][Packs::max_value]) const noexcept {
     auto const elevation = elevations + (view * elevation_stride + slice);
     pack t[Packs::max_value];
     packs.each([&](auto i) MBIRK_FLAT { t[i] = B::load(elevation + i * B::lanes); });
@@ -149,18 +150,22 @@ template <class B, int Power, bool Unit> struct cone_block_back {
       cone_pixel const pixel = sh.pixels(at, own + q);
       if (pixel.taps == 0) continue;
       pack value[Packs::max_value];
-      bool const two = Unit || pixel.taps == 2;
-      switch (pixel.line.form) {
-        case resample_form::two_tap:
-          if (two) find_slices<resample_form::two_tap, 2>(packs, pixel, view, t, value);
-          else find_slices<resample_form::two_tap, 3>(packs, pixel, view, t, value);
-          break;
-        case resample_form::three_tap:
-          if (two) find_slices<resample_form::three_tap, 2>(packs, pixel, view, t, value);
-          else find_slices<resample_form::three_tap, 3>(packs, pixel, view, t, value);
-          break;
-        case resample_form::general: find_slices<resample_form::general, 3>(packs, pixel, view, t, value); break;
+      if (pixel.line.form == resample_form::general) {
+        gather_slices<resample_form::general>(packs, pixel, view, value);
+      } else if constexpr (Unit) {
+        bool const two = pixel.line.form == resample_form::two_tap;
+        if (two) gather_slices<resample_form::two_tap>(packs, pixel, view, value);
+        else gather_slices<resample_form::three_tap>(packs, pixel, view, value);
+      } else {
+        if (pixel.taps == 2) stage_rows<2>(packs, block, sh, pixel, view);
+        else stage_rows<3>(packs, block, sh, pixel, view);
+        block.warp().sync();
+        bool const two = pixel.line.form == resample_form::two_tap;
+        if (two) take_slices<resample_form::two_tap>(packs, block, sh, pixel, value);
+        else take_slices<resample_form::three_tap>(packs, block, sh, pixel, value);
+        block.warp().sync();  // the rows are no longer read
       }
+      multiply_secants(packs, pixel, t, value);
       simd::static_for<pixels_of_warp>([&](auto p) MBIRK_FLAT {
         if (p != q) return;
         packs.each([&](auto i) MBIRK_FLAT { sum[p][i] = sum[p][i] + value[i]; });
@@ -168,23 +173,58 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     }
   }
 
-  /// Contribution of one view to the slices of a pixel.
-  template <resample_form Form, int Taps, class Packs>
-  MBIRK_INLINE void find_slices(Packs packs, cone_pixel const& pixel, index_t view, pack const (&t)[Packs::max_value],
-                                pack (&value)[Packs::max_value]) const noexcept {
-    auto const y = sinogram + (shape.offset(0, view) + index_t{pixel.first} * shape.width);
+  /// First row of the first channel of a pixel in a view.
+  MBIRK_INLINE auto first_row(cone_pixel const& pixel, index_t view) const noexcept {
+    return sinogram + (shape.offset(0, view) + index_t{pixel.first} * shape.width);
+  }
+  /// Weighted sum of the channels of a pixel; channel(c): values of channel c.
+  template <int Taps, class Channel>
+  static MBIRK_INLINE pack add_channels(cone_pixel const& pixel, Channel const& channel) noexcept {
+    pack total = B::broadcast(pixel.weight[0]) * channel(0);
+    simd::static_for<Taps - 1>([&](auto c) MBIRK_FLAT {
+      total = fma(B::broadcast(pixel.weight[c + 1]), channel(c + 1), total);
+    });
+    return total;
+  }
+
+  /// Resamples rows to slices: each lane loads the rows of its slice.
+  template <resample_form Form, class Packs>
+  MBIRK_INLINE void gather_slices(Packs packs, cone_pixel const& pixel, index_t view,
+                                  pack (&value)[Packs::max_value]) const noexcept {
+    auto const y = first_row(pixel, view);
     lane_resampler<B, Form, Power> rows_of(pixel.line, static_cast<std::int32_t>(shape.rows));
     rows_of.run(packs, value, [&](typename B::ints r) MBIRK_FLAT {
-      if constexpr (Unit) {
-        return B::constant(1);
-      } else {
-        pack total = B::broadcast(pixel.weight[0]) * B::gather(y, r);
-        simd::static_for<Taps - 1>([&](auto c) MBIRK_FLAT {
-          total = fma(B::broadcast(pixel.weight[c + 1]), B::gather(y + (c + 1) * shape.width, r), total);
-        });
-        return total;
-      }
+      if constexpr (Unit) return B::constant(1);
+      else return add_channels<3>(pixel, [&](int c) MBIRK_FLAT { return B::gather(y + c * shape.width, r); });
     });
+  }
+  /// Puts the rows of a pixel, its channels weighted and summed, into shared memory.
+  template <int Taps, class Packs, class Block>
+  MBIRK_INLINE void stage_rows(Packs packs, Block const& block, shared<Block>& sh, cone_pixel const& pixel,
+                               index_t view) const noexcept {
+    auto const y = first_row(pixel, view);
+    staged_line<B> const line(pixel.line, staged_at(block));
+    line.stage(packs, sh.rows, static_cast<std::int32_t>(shape.rows), [&](typename B::ints r, bool exists) MBIRK_FLAT {
+      return add_channels<Taps>(pixel, [&](int c) MBIRK_FLAT {
+        return B::gather_where(y + c * shape.width, r, exists);
+      });
+    });
+  }
+  /// Resamples the rows in shared memory to slices.
+  template <resample_form Form, class Packs, class Block>
+  MBIRK_INLINE void take_slices(Packs packs, Block const& block, shared<Block>& sh, cone_pixel const& pixel,
+                                pack (&value)[Packs::max_value]) const noexcept {
+    staged_resampler<B, Form, Power> rows_of(pixel.line, staged_at(block));
+    packs.each([&](auto i) MBIRK_FLAT { value[i] = rows_of.next(sh.rows); });
+  }
+  /// Where the rows of a warp begin in shared memory.
+  template <class Block> static MBIRK_INLINE int staged_at(Block const& block) noexcept {
+    return block.warp_rank() * staged_cells<most_packs>;
+  }
+
+  template <class Packs>
+  MBIRK_INLINE void multiply_secants(Packs packs, cone_pixel const& pixel, pack const (&t)[Packs::max_value],
+                                     pack (&value)[Packs::max_value]) const noexcept {
     pack const square = B::broadcast(pixel.square);
     pack const one = Unit ? B::broadcast(pixel.weight[0]) : B::constant(1), slope = Unit ? square * one : square;
     packs.each([&](auto i) MBIRK_FLAT {

@@ -1,11 +1,13 @@
-// Cone forward projection on a device: a task, run by one warp, owns four channels of one view over a range of the rows
-// and accumulates them in registers. Lanes are groups, then pixels of a group, then rows, onto which the voxel columns
-// of the pixels found are resampled.
+// Cone forward projection on a device: a warp owns four channels of one view over a range of the rows and accumulates
+// them in registers. The warps of a block own the same channels of neighbouring views, which need nearly the same
+// pixels. Lanes are groups, then pixels of a group, then slices of a pixel found, then rows, onto which they are
+// resampled.
 #pragma once
 
+#include "mbirk/exec/block.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
-#include "mbirk/kernel/device/lane_resample.hpp"
+#include "mbirk/kernel/device/staged_resample.hpp"
 #include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/simd/with_packs.hpp"
@@ -14,12 +16,26 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
+/// A pixel that reaches the four channels of a warp, read as 128-bit words.
+struct alignas(16) projected_pixel {
+  float weight[gather_channels];
+  lane_line line;
+  float square;    ///< squared magnification
+  index_t offset;  ///< of its voxel column
+};
+static_assert(sizeof(projected_pixel) == 64);
+
 /// Sums of four channels of a view over a range of the rows; derived kernels find the pixels.
 template <class B> struct cone_gather_sums {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
-  static constexpr int most_packs = 4;
+  static constexpr int warps = 4, most_packs = 4;
+  static constexpr launch_bounds bounds{warps * warp_lanes, 4};
+  template <class Block> struct shared {
+    typename Block::template tile<projected_pixel, warps, warp_lanes> pixels;       // those found of 32
+    typename Block::template tile<float, warps * staged_cells<most_packs>> slices;  // of one of them
+  };
 
   cone_geometry geometry;
   typename B::template cursor<float const> voxel_columns;
@@ -32,116 +48,168 @@ template <class B> struct cone_gather_sums {
   chunked_shape shape;
   pack_pieces pieces;                                   // pieces of the detector rows
 
-  /// Tasks are (view, four channels, piece).
-  index_t tasks() const noexcept { return shape.views * ceil_div(shape.channels, gather_channels) * pieces.count(); }
+  /// Blocks are (four channels, four views, piece).
+  index3 grid() const noexcept {
+    return {static_cast<int>(ceil_div(shape.channels, gather_channels)),
+            static_cast<int>(ceil_div(shape.views, warps)), static_cast<int>(pieces.count())};
+  }
 
  protected:
   /// Channels, rows and view that a warp owns.
   struct place {
-    index_t view, first, row;  // first channel, first row
-    view_position at;
-    typename B::template cursor<float const> elevations;
+    index_t view, channel, row;  // first channel, first row
   };
 
-  /// Calls find(packs, place, sums) with sums of zero, and stores them.
-  template <class Find> MBIRK_INLINE void run(index_t task, Find const& find) const noexcept {
-    with_packs<B, most_packs>(pieces.packs_of(task % pieces.count()), [&](auto packs) MBIRK_FLAT {
-      index_t const all = pieces.count(), quads = ceil_div(shape.channels, gather_channels), v = task / all / quads;
-      place const own{v, task / all % quads * gather_channels, pieces.first(task % all), I::load_value(positions + v),
-                      elevations + v * elevation_stride};
+  /// Calls find(place, add) and stores the sums. find calls add(i, j, count, offset) for the first `count` of 32 pixels
+  /// (i, j), one per lane, with the offset of the lane's voxel column.
+  template <class Block, class Find>
+  MBIRK_INLINE void run(Block const& block, shared<Block>& sh, Find const& find) const noexcept {
+    with_packs<B, most_packs>(pieces.packs_of(block.index().z), [&](auto packs) MBIRK_FLAT {
+      index_t const view = index_t{block.index().y} * warps + block.warp_rank();
+      if (view >= shape.views) return;  // uniform across the warp, and no block barrier follows
+      place const own{view, index_t{block.index().x} * gather_channels, pieces.first(block.index().z)};
       pack sum[gather_channels][decltype(packs)::max_value];
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
         packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
       });
-      find(packs, own, sum);
-      auto const out = sinogram + (shape.offset(0, v) + (own.first + guard_channels) * shape.width + own.row);
-      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        if (own.first + t >= shape.channels) return;
-        packs.each([&](auto i) MBIRK_FLAT {
-          index_t const left = shape.rows - own.row - i * B::lanes;
-          B::store(out + (t * shape.width + i * B::lanes),
-                   left >= B::lanes ? sum[t][i] : sum[t][i] * B::first_lanes(left));
-        });
+      find(own, [&](typename I::ints i, typename I::ints j, index_t count, index_t offset) MBIRK_FLAT {
+        int const found = keep(packs, own, i, j, count, offset, block, sh);
+        block.warp().sync();
+        MBIRK_KEEP_LOOP for (int k = 0; k < found; ++k) add(packs, own, k, block, sh, sum);
       });
+      store(packs, own, sum);
     });
   }
 
-  /// Adds the first `count` of 32 pixels (i, j), one per lane, to the four channels. pixel_of(lane): place of a lane's
-  /// pixel in the plan.
-  template <class Packs, class PixelOf>
-  MBIRK_INLINE void add_pixels(Packs packs, place const& own, typename I::ints i, typename I::ints j, index_t count,
-                               PixelOf const& pixel_of, pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
+ private:
+  /// Puts those of 32 pixels that reach the channels and rows into shared memory. Returns their number.
+  template <class Packs, class Block>
+  MBIRK_INLINE int keep(Packs packs, place const& own, typename I::ints i, typename I::ints j, index_t count,
+                        index_t offset, Block const& block, shared<Block>& sh) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
-    cone_footprints<I> const footprints(geometry, own.at, 0);
+    cone_footprints<I> const footprints(geometry, I::load_value(positions + own.view), 0);
     auto const f = footprints.of(i, j);
     wide const step = number(1) / f.row_width,
         start = (number(static_cast<double>(own.row)) - footprints.row_edge(f)) * step;
     // This warp's rows may not intersect the voxel column at all.
     wide const end = fma(step, number(packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
     wide const chord = select(start < slices, select(number(0) < end, f.channel.chord, number(0)), number(0));
-    wide const distance = f.channel.centre - number(static_cast<double>(own.first));
-    auto const square = I::to_pack(f.magnification * f.magnification), scale = I::to_pack(f.row_width),
-        listed = I::first_lanes(count);
+    wide const distance = f.channel.centre - number(static_cast<double>(own.channel));
+    auto const listed = I::first_lanes(count);
     auto any = I::constant(0);
-    typename I::pack weight[gather_channels];
+    projected_pixel pixel;
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      weight[t] = I::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * listed;
-      any = any + weight[t];
+      auto const weight = I::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * listed;
+      pixel.weight[t] = I::element(weight);
+      any = any + weight;
     });
-    for_each_set_bit(I::where(I::constant(0) < any), [&](int lane) MBIRK_FLAT {
-      auto const cylinder = voxel_columns + I::load_value(offsets + pixel_of(lane));
-      pack const magnified = B::broadcast(I::at(square, lane));
-      lane_line const line = make_line(I::at(start, lane), I::at(step, lane), I::at(scale, lane));
-      pack value[Packs::max_value];
-      switch (line.form) {
-        case resample_form::two_tap:
-          find_rows<resample_form::two_tap>(packs, own, cylinder, magnified, line, value);
-          break;
-        case resample_form::three_tap:
-          find_rows<resample_form::three_tap>(packs, own, cylinder, magnified, line, value);
-          break;
-        case resample_form::general:
-          find_rows<resample_form::general>(packs, own, cylinder, magnified, line, value);
-          break;
-      }
-      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        pack const a = B::broadcast(I::at(weight[t], lane));
-        packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = fma(a, value[i], sum[t][i]); });
-      });
+    pixel.line = make_line(I::element(start), I::element(step), I::element(I::to_pack(f.row_width)));
+    pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
+    pixel.offset = offset;
+    unsigned const found = I::where(I::constant(0) < any), before = (1u << block.warp().lane()) - 1;
+    block.warp().sync();  // the pixels before these are no longer read
+    if (found & (before + 1)) sh.pixels(block.warp_rank(), mbirk::detail::bit_count(found & before)) = pixel;
+    return mbirk::detail::bit_count(found);
+  }
+
+  /// Adds pixel k of a warp.
+  template <class Packs, class Block>
+  MBIRK_INLINE void add(Packs packs, place const& own, int k, Block const& block, shared<Block>& sh,
+                        pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
+    projected_pixel const pixel = sh.pixels(block.warp_rank(), k);
+    pack value[Packs::max_value];
+    if (pixel.line.form == resample_form::general) {
+      gather_rows(packs, own, pixel, value);
+    } else {
+      stage_slices(packs, own, block, sh, pixel);
+      block.warp().sync();
+      if (pixel.line.form == resample_form::two_tap) take_rows<resample_form::two_tap>(packs, block, sh, pixel, value);
+      else take_rows<resample_form::three_tap>(packs, block, sh, pixel, value);
+      block.warp().sync();  // the slices are no longer read
+    }
+    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+      pack const weight = B::broadcast(pixel.weight[t]);
+      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = fma(weight, value[i], sum[t][i]); });
     });
   }
 
- private:
-  /// Resamples a voxel column, times the secants of its slices, to means over rows.
-  template <resample_form Form, class Packs>
-  MBIRK_INLINE void find_rows(Packs packs, place const& own, typename B::template cursor<float const> cylinder,
-                              pack square, lane_line const& line, pack (&value)[Packs::max_value]) const noexcept {
-    lane_resampler<B, Form, 1> slices(line, static_cast<std::int32_t>(geometry.slices));
-    slices.run(packs, value, [&](typename B::ints k) MBIRK_FLAT {
-      return B::gather(cylinder, k) * definition::elevation_secant(square, B::gather(own.elevations, k));
+  /// Resamples a voxel column, times the secants of its slices, to means over rows: each lane loads the slices of its
+  /// row, however many these are.
+  template <class Packs>
+  MBIRK_INLINE void gather_rows(Packs packs, place const& own, projected_pixel const& pixel,
+                                pack (&value)[Packs::max_value]) const noexcept {
+    auto const column = voxel_columns + pixel.offset;
+    auto const elevation = elevations + own.view * elevation_stride;
+    pack const square = B::broadcast(pixel.square);
+    lane_resampler<B, resample_form::general, 1> rows_of(pixel.line, static_cast<std::int32_t>(geometry.slices));
+    rows_of.run(packs, value, [&](typename B::ints k) MBIRK_FLAT {
+      return B::gather(column, k) * definition::elevation_secant(square, B::gather(elevation, k));
+    });
+  }
+  /// Puts the slices of a voxel column, times their secants, into shared memory.
+  template <class Packs, class Block>
+  MBIRK_INLINE void stage_slices(Packs packs, place const& own, Block const& block, shared<Block>& sh,
+                                 projected_pixel const& pixel) const noexcept {
+    auto const column = voxel_columns + pixel.offset;
+    auto const elevation = elevations + own.view * elevation_stride;
+    pack const square = B::broadcast(pixel.square);
+    staged_line<B> const line(pixel.line, staged_at(block));
+    line.stage(packs, sh.slices, static_cast<std::int32_t>(geometry.slices),
+               [&](typename B::ints k, bool exists) MBIRK_FLAT {
+      return B::gather_where(column, k, exists) *
+          definition::elevation_secant(square, B::gather_where(elevation, k, exists));
+    });
+  }
+  /// Resamples the slices in shared memory to means over rows.
+  template <resample_form Form, class Packs, class Block>
+  MBIRK_INLINE void take_rows(Packs packs, Block const& block, shared<Block>& sh, projected_pixel const& pixel,
+                              pack (&value)[Packs::max_value]) const noexcept {
+    staged_resampler<B, Form, 1> rows_of(pixel.line, staged_at(block));
+    packs.each([&](auto i) MBIRK_FLAT { value[i] = rows_of.next(sh.slices); });
+  }
+  /// Where the slices of a warp begin in shared memory.
+  template <class Block> static MBIRK_INLINE int staged_at(Block const& block) noexcept {
+    return block.warp_rank() * staged_cells<most_packs>;
+  }
+
+  /// Stores the channels that exist.
+  template <class Packs>
+  MBIRK_INLINE void store(Packs packs, place const& own,
+                          pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
+    auto const out = sinogram + (shape.offset(0, own.view) + (own.channel + guard_channels) * shape.width + own.row);
+    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+      if (own.channel + t >= shape.channels) return;
+      packs.each([&](auto i) MBIRK_FLAT {
+        index_t const left = shape.rows - own.row - i * B::lanes;
+        B::store(out + (t * shape.width + i * B::lanes),
+                 left >= B::lanes ? sum[t][i] : sum[t][i] * B::first_lanes(left));
+      });
     });
   }
 };
 
+/// Visits the groups whose bounding boxes reach the channels.
 template <class B> struct cone_gather : cone_gather_sums<B> {
   using base = cone_gather_sums<B>;
   using I = typename B::index_backend;
   using wide = typename I::wide;
+  template <class Block> using shared = typename base::template shared<Block>;
 
   // Bounding boxes of the groups (group_bounds).
   typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
   device_span<pixel_group> groups;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
+  template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     index_t const looked_at = this->geometry.slices > 0 ? groups.size() : 0;
-    this->run(task, [&](auto packs, typename base::place const& own, auto& sum) MBIRK_FLAT {
-      for (index_t g = 0; g < looked_at; g += B::lanes) {
+    this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
+      for (index_t g = 0; g < looked_at; g += I::lanes) {
         for_each_set_bit(groups_that_reach(own, g), [&](int lane) MBIRK_FLAT {
           pixel_group const group = groups[g + lane];
-          for (int k = 0; k < group.count; k += B::lanes) {
+          for (int k = 0; k < group.count; k += I::lanes) {
             index_t const first = group.first + k;
-            this->add_pixels(packs, own, I::load_ints(this->rows + first), I::load_ints(this->cols + first),
-                             group.count - k, [&](int pixel) MBIRK_FLAT { return first + pixel; }, sum);
+            auto const last = static_cast<int>(min<index_t>(group.count - k, I::lanes)) - 1;
+            add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), group.count - k,
+                I::gather_index(this->offsets + first, I::broadcast(min(I::element(I::iota()), last))));
           }
         });
       }
@@ -152,19 +220,20 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
   /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
   MBIRK_INLINE unsigned groups_that_reach(typename base::place const& own, index_t g) const noexcept {
     cone_geometry const& geometry = this->geometry;
+    view_position const at = I::load_value(this->positions + own.view);
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
     auto const half = [&](auto values) MBIRK_FLAT { return I::to_wide(I::load_ints(values + g)) * number(0.5); };
-    double const cosine = own.at.cosine, sine = own.at.sine, across = definition::abs(cosine),
+    double const cosine = at.cosine, sine = at.sine, across = definition::abs(cosine),
         along = definition::abs(sine);
-    wide const x = definition::column_x(geometry, half(doubled_col_center), own.at.column_shift),
-        y = definition::row_y(geometry, half(doubled_row_center), own.at.row_shift);
+    wide const x = definition::column_x(geometry, half(doubled_col_center), at.column_shift),
+        y = definition::row_y(geometry, half(doubled_row_center), at.row_shift);
     wide const half_x = half(col_extent) * number(geometry.delta_x),
         half_y = half(row_extent) * number(geometry.delta_y);
     wide const middle = number(cosine) * x - number(sine) * y, reach = number(across) * half_x + number(along) * half_y;
     wide const low = middle - reach, high = middle + reach;
 
     wide const inverse = number(geometry.inverse_detector_dist), zero = number(0), one = number(1),
-        first = number(static_cast<double>(own.first));
+        first = number(static_cast<double>(own.channel));
     wide const depth = number(geometry.inverse_magnification) - (number(sine) * x + number(cosine) * y) * inverse;
     wide const deep = (number(along) * half_x + number(across) * half_y) * inverse;
     // If part of the box is beside the source, its footprint may be anywhere.

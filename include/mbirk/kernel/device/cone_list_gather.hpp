@@ -12,22 +12,24 @@ namespace mbirk::kernel {
 template <class B> struct cone_list_gather : cone_gather_sums<B> {
   using base = cone_gather_sums<B>;
   using I = typename B::index_backend;
+  template <class Block> using shared = typename base::template shared<Block>;
 
   typename I::template cursor<std::int32_t const> sorted;  // (views, pixels)
   typename I::template cursor<std::int32_t const> starts;  // (views, bins.stride())
-  index_t pixels;
+  index_t listed;
   channel_bins bins;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    this->run(task, [&](auto packs, typename base::place const& own, auto& sum) MBIRK_FLAT {
+  template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
+    this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
+      if (this->geometry.slices == 0) return;
       auto const start = starts + own.view * bins.stride();
-      index_t const from = I::load_value(start + bins.begin(own.first)),
-                    to = this->geometry.slices > 0 ? I::load_value(start + bins.end(own.first, gather_channels)) : 0;
-      auto const order = sorted + own.view * pixels;
-      for (index_t k = from; k < to; k += B::lanes) {
-        auto const ids = I::load_ints_within(order + k, static_cast<int>(min<index_t>(B::lanes, to - k)));
-        this->add_pixels(packs, own, I::gather_ints(this->rows, ids), I::gather_ints(this->cols, ids), to - k,
-                         [&](int lane) MBIRK_FLAT { return index_t{I::at(ids, lane)}; }, sum);
+      index_t const from = I::load_value(start + bins.begin(own.channel)),
+                    to = I::load_value(start + bins.end(own.channel, gather_channels));
+      auto const order = sorted + own.view * listed;
+      for (index_t k = from; k < to; k += I::lanes) {
+        auto const ids = I::load_ints_within(order + k, static_cast<int>(min<index_t>(I::lanes, to - k)));
+        add(I::gather_ints(this->rows, ids), I::gather_ints(this->cols, ids), to - k,
+            I::gather_index(this->offsets, ids));
       }
     });
   }

@@ -1,7 +1,8 @@
-// Parallel forward projection on a device: a task, run by one warp, owns four channels of one view over a chunk of
-// slices and accumulates them in registers.
+// Parallel forward projection on a device: a warp owns four channels of one or two views over a chunk of slices and
+// accumulates them in registers. All views of a block are neighbours, because these need nearly the same pixels.
 #pragma once
 
+#include "mbirk/exec/block.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/simd/lanes.hpp"
@@ -11,129 +12,234 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// View, first channel and chunk of a task.
-struct gather_task {
-  index_t view, first, chunk;
+/// Weights of a pixel for the four channels of a warp in its views, read as 128-bit words.
+template <int Views> struct alignas(16) channel_weights { float of[Views][gather_channels]; };
 
-  MBIRK_HD gather_task(chunked_shape const& shape, index_t task) noexcept
-      : view(task / shape.chunks / ceil_div(shape.channels, gather_channels)),
-        first(task / shape.chunks % ceil_div(shape.channels, gather_channels) * gather_channels),
-        chunk(task % shape.chunks) {}
-
-  static index_t count(chunked_shape const& shape) noexcept {
-    return shape.views * ceil_div(shape.channels, gather_channels) * shape.chunks;
-  }
-  /// Distance of a footprint's centre from the centre of the four channels, in channels:
-  /// origin + row_step i + col_step j.
-  MBIRK_HD double origin(view_taps const& taps) const noexcept {
-    return taps.edge + 0.5 * (taps.width - 1) - (static_cast<double>(first) + 0.5 * (gather_channels - 1));
-  }
-};
-
-/// Sums of four channels over a chunk.
-template <class B, class Packs> struct gather_sums {
+/// Sums of four channels of a warp's views over a chunk; derived kernels find the pixels.
+template <class B, int Views> struct parallel_gather_sums {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
-
-  pack sum[gather_channels][Packs::max_value];
-
-  MBIRK_HD explicit gather_sums(Packs packs) noexcept {
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
-    });
-  }
-
-  /// Adds the first `count` of 32 pixels (i, j), one per lane, to the four channels. column_of(lane): voxel column of a
-  /// lane's pixel, from the chunk's first slice on, of which `used` are in the volume.
-  template <class ColumnOf>
-  MBIRK_INLINE void add(Packs packs, view_taps const& view, double origin, wide i, wide j, index_t count, index_t used,
-                        ColumnOf const& column_of) noexcept {
-    auto const distance = I::to_pack(
-        fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(origin))));
-    auto const width = I::broadcast(static_cast<float>(view.width)),
-        chord = I::broadcast(view.chord) * I::first_lanes(count);
-    auto any = I::constant(0);
-    typename I::pack weight[gather_channels];
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      weight[t] = chord * definition::overlap(distance + I::constant(0.5 * (gather_channels - 1) - t), width);
-      any = any + weight[t];
-    });
-    for_each_set_bit(I::where(I::constant(0) < any), [&](int lane) MBIRK_FLAT {
-      auto const x = column_of(lane);
-      pack value[Packs::max_value];
-      packs.each([&](auto p) MBIRK_FLAT {
-        index_t const left = used - p * B::lanes;
-        value[p] = left >= B::lanes ? B::load(x + p * B::lanes)
-                                    : B::load_partial(x + p * B::lanes, static_cast<int>(max<index_t>(left, 0)));
-      });
-      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        pack const a = B::broadcast(I::at(weight[t], lane));
-        packs.each([&](auto p) MBIRK_FLAT { sum[t][p] = fma(a, value[p], sum[t][p]); });
-      });
-    });
-  }
-
-  /// Stores the channels that exist; view_chunk: the chunk of the view in a channel-major sinogram.
-  MBIRK_INLINE void store(Packs packs, gather_task const& own, chunked_shape const& shape,
-                          typename B::template cursor<float> view_chunk) const noexcept {
-    auto const out = view_chunk + (own.first + guard_channels) * shape.width;
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      if (own.first + t >= shape.channels) return;
-      packs.each([&](auto i) MBIRK_FLAT { B::store(out + (t * shape.width + i * B::lanes), sum[t][i]); });
-    });
-  }
-};
-
-template <class B> struct parallel_gather {
-  using I = typename B::index_backend;
-  using pack = typename B::pack;
-  using wide = typename I::wide;
-  static constexpr int most_packs = 4;
+  /// batch: pixels whose voxels are loaded before the first of them is added.
+  static constexpr int warps = Views == 1 ? 8 : 4, most_packs = 4, batch = Views == 1 ? 4 : 6;
+  static constexpr launch_bounds bounds{warps * warp_lanes, Views == 1 ? 3 : 4};
+  template <class Block> struct shared {
+    // The pixels found of 32, behind those of earlier rounds that do not fill a batch: weights, and offsets of their
+    // voxel columns, in bytes.
+    typename Block::template tile<channel_weights<Views>, warps, warp_lanes + batch> weights;
+    typename Block::template tile<index_t, warps, warp_lanes + batch> columns;
+  };
 
   typename B::template cursor<float const> voxel_columns;
   typename B::template cursor<float> sinogram;                 // channel-major
   typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
   typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  // Bounding boxes of the groups (group_bounds).
-  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
   typename I::template cursor<view_taps const> views;          // the first pass of every view
   chunked_shape shape;
-  device_span<pixel_group> groups;
+  bool in_fours;  ///< slices and all offsets are multiples of 4, and voxel_columns of 16 bytes
 
-  index_t tasks() const noexcept { return gather_task::count(shape); }
+  /// Blocks are (four channels, views, chunk).
+  index3 grid() const noexcept {
+    return {static_cast<int>(ceil_div(shape.channels, gather_channels)),
+            static_cast<int>(ceil_div(shape.views, warps * Views)), static_cast<int>(shape.chunks)};
+  }
 
-  /// Tasks are (view, four channels, chunk).
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, task); });
+ protected:
+  /// First view and first channel of a warp. Views are loaded wherever they are needed, because registers are short.
+  struct place {
+    index_t view, channel;
+    int views;  ///< how many there are
+
+    /// Distance of a footprint's centre from the centre of the four channels, in channels:
+    /// origin + row_step i + col_step j.
+    MBIRK_HD double origin(view_taps const& taps) const noexcept {
+      return taps.edge + 0.5 * (taps.width - 1) - (static_cast<double>(channel) + 0.5 * (gather_channels - 1));
+    }
+  };
+
+  /// Calls find(place, add) and stores the sums. find calls add(i, j, count, offset) for the first `count` of 32 pixels
+  /// (i, j), one per lane, with the offset of the lane's voxel column.
+  template <class Block, class Find>
+  MBIRK_INLINE void run(Block const& block, shared<Block>& sh, Find const& find) const noexcept {
+    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
+      using slices = std::conditional_t<four_slices<decltype(packs)>, std::true_type, std::false_type>;
+      if (slices::value && in_fours) project(packs, slices(), block, sh, find);
+      else project(packs, std::false_type(), block, sh, find);
+    });
   }
 
  private:
-  template <class Packs> MBIRK_HD void project(Packs packs, index_t task) const noexcept {
-    gather_task const own(shape, task);
-    auto const view = I::load_value(views + own.view);
-    double const origin = own.origin(view), reach = 0.5 * (gather_channels - 1) + 0.5 * (view.width + 1);
-    index_t const used = shape.used(own.chunk);
-    auto const at_chunk = voxel_columns + own.chunk * shape.width;
+  /// Whether a lane can have four neighbouring slices, so that one access loads all packs of a pixel.
+  template <class Packs>
+  static constexpr bool four_slices = Packs::max_value == 4 && requires(pack (&x)[4]) {
+    B::load_four(static_cast<float const*>(nullptr), x);
+  };
+  static constexpr int all_sums = Views * gather_channels;  // view by view
+  template <class Packs> using sums = pack[all_sums][Packs::max_value];
 
-    gather_sums<B, Packs> sums(packs);
-    for (index_t g = 0; g < groups.size(); g += B::lanes) {
-      for_each_set_bit(groups_that_reach(view, g, origin, reach), [&](int lane) MBIRK_FLAT {
-        pixel_group const group = groups[g + lane];
-        for (int k = 0; k < group.count; k += B::lanes) {
-          index_t const first = group.first + k;
-          sums.add(packs, view, origin, I::to_wide(I::load_ints(rows + first)), I::to_wide(I::load_ints(cols + first)),
-                   group.count - k, used,
-                   [&](int pixel) MBIRK_FLAT { return at_chunk + I::load_value(offsets + (first + pixel)); });
-        }
-      });
-    }
-    sums.store(packs, own, shape, sinogram + shape.offset(own.chunk, view.view));
+  template <class Packs, class Fours, class Block, class Find>
+  MBIRK_INLINE void project(Packs packs, Fours fours, Block const& block, shared<Block>& sh,
+                            Find const& find) const noexcept {
+    int const warp = block.warp_rank(), lane = block.warp().lane();
+    index_t const chunk = block.index().z, view = (index_t{block.index().y} * warps + warp) * Views;
+    if (view >= shape.views) return;  // uniform across the warp, and no block barrier follows
+    place const own{view, index_t{block.index().x} * gather_channels,
+                    static_cast<int>(min<index_t>(Views, shape.views - view))};
+    auto const used = static_cast<int>(shape.used(chunk));
+    auto const columns = columns_of_lane(fours, chunk, used);
+
+    sums<Packs> sum;
+    simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
+      packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = B::constant(0); });
+    });
+    int waiting = 0;
+    find(own, [&](wide i, wide j, index_t count, index_t offset) MBIRK_FLAT {
+      waiting += keep(own, i, j, count, offset, block, sh, waiting);
+      block.warp().sync();
+      int k = 0;
+      MBIRK_KEEP_LOOP for (; k + batch <= waiting; k += batch)
+        add<batch>(packs, fours, sh, warp, k, columns, used, sum);
+      waiting -= k;
+      channel_weights<Views> weights;
+      index_t column = 0;
+      if (lane < waiting) {
+        weights = sh.weights(warp, k + lane);
+        column = sh.columns(warp, k + lane);
+      }
+      block.warp().sync();
+      if (lane < waiting) {
+        sh.weights(warp, lane) = weights;
+        sh.columns(warp, lane) = column;
+      }
+    });
+    block.warp().sync();
+    MBIRK_KEEP_LOOP for (int k = 0; k < waiting; ++k) add<1>(packs, fours, sh, warp, k, columns, used, sum);
+    store(packs, fours, own, chunk, used, sum);
   }
 
+  /// Where the voxel columns of a chunk begin, for a lane that has four neighbouring slices: where its slices are.
+  template <class Fours>
+  MBIRK_INLINE auto columns_of_lane(Fours, index_t chunk, [[maybe_unused]] int used) const noexcept {
+    auto const at_chunk = voxel_columns + chunk * shape.width;
+    if constexpr (Fours::value) return at_chunk + B::own_four(used);
+    else return at_chunk;
+  }
+
+  /// Appends those of 32 pixels that reach the channels to the pixels of the warp. Returns their number.
+  template <class Block>
+  MBIRK_INLINE int keep(place const& own, wide i, wide j, index_t count, index_t offset, Block const& block,
+                        shared<Block>& sh, int waiting) const noexcept {
+    auto any = I::constant(0);
+    channel_weights<Views> weights;
+    simd::static_for<Views>([&](auto v) MBIRK_FLAT {
+      auto const view = I::load_value(views + (own.view + min<int>(v, own.views - 1)));
+      auto const distance = I::to_pack(
+          fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(own.origin(view)))));
+      auto const width = I::broadcast(static_cast<float>(view.width)),
+          chord = I::broadcast(v < own.views ? view.chord : 0.0f) * I::first_lanes(count);
+      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+        auto const weight =
+            chord * definition::overlap(distance + I::constant(0.5 * (gather_channels - 1) - t), width);
+        weights.of[v][t] = I::element(weight);
+        any = any + weight;
+      });
+    });
+    unsigned const found = I::where(I::constant(0) < any), before = (1u << block.warp().lane()) - 1;
+    if (found & (before + 1)) {
+      int const warp = block.warp_rank(), at = waiting + mbirk::detail::bit_count(found & before);
+      sh.weights(warp, at) = weights;
+      sh.columns(warp, at) = offset * static_cast<index_t>(sizeof(float));
+    }
+    return mbirk::detail::bit_count(found);
+  }
+
+  /// Adds pixels k .. k + N - 1 of a warp.
+  template <int N, class Packs, class Fours, class Shared, class Columns>
+  MBIRK_INLINE void add(Packs packs, Fours, Shared& sh, int warp, int k, Columns columns, int used,
+                        sums<Packs>& sum) const noexcept {
+    pack value[N][Packs::max_value];
+    simd::static_for<N>([&](auto n) MBIRK_FLAT {
+      auto const column = bytes_after(columns, sh.columns(warp, k + n));
+      if constexpr (Fours::value) {
+        B::load_own_four(column, value[n]);
+      } else {
+        packs.each([&](auto p) MBIRK_FLAT {
+          int const left = used - p * B::lanes;
+          value[n][p] = B::load_partial(column + p * B::lanes, left < B::lanes ? max(left, 0) : B::lanes);
+        });
+      }
+    });
+    simd::static_for<N>([&](auto n) MBIRK_FLAT {
+      channel_weights<Views> const weights = sh.weights(warp, k + n);
+      simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
+        pack const weight = B::broadcast(weights.of[m / gather_channels][m % gather_channels]);
+        packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = fma(weight, value[n][p], sum[m][p]); });
+      });
+    });
+  }
+  /// Offsets are in bytes, which saves a shift for every pixel.
+  static MBIRK_INLINE float const* bytes_after(float const* p, index_t bytes) noexcept {
+    return reinterpret_cast<float const*>(reinterpret_cast<char const*>(p) + bytes);
+  }
+  template <class Cursor> static MBIRK_INLINE Cursor bytes_after(Cursor p, index_t bytes) noexcept {
+    return p + bytes / static_cast<index_t>(sizeof(float));
+  }
+
+  /// Stores the channels that exist.
+  template <class Packs, class Fours>
+  MBIRK_INLINE void store(Packs packs, Fours, place const& own, index_t chunk, int used,
+                          sums<Packs>& sum) const noexcept {
+    simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
+      constexpr int v = m / gather_channels, t = m % gather_channels;
+      if (v >= own.views || own.channel + t >= shape.channels) return;
+      auto const out =
+          sinogram + (shape.offset(chunk, own.view + v) + (own.channel + t + guard_channels) * shape.width);
+      if constexpr (Fours::value) {
+        bool const mine = 4 * I::element(I::iota()) < used;
+        packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = mine ? sum[m][p] : B::constant(0); });
+        B::store_four(out, sum[m]);
+      } else {
+        packs.each([&](auto p) MBIRK_FLAT { B::store(out + p * B::lanes, sum[m][p]); });
+      }
+    });
+  }
+};
+
+/// Visits the groups whose bounding boxes reach the channels.
+template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
+  using base = parallel_gather_sums<B, 2>;
+  using I = typename B::index_backend;
+  using wide = typename I::wide;
+  template <class Block> using shared = typename base::template shared<Block>;
+
+  // Bounding boxes of the groups (group_bounds).
+  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
+  device_span<pixel_group> groups;
+
+  template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
+    this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
+      for (index_t g = 0; g < groups.size(); g += I::lanes) {
+        unsigned reached = groups_that_reach(own, own.view, g);
+        if (own.views > 1) reached |= groups_that_reach(own, own.view + 1, g);
+        for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
+          pixel_group const group = groups[g + lane];
+          for (int k = 0; k < group.count; k += I::lanes) {
+            index_t const first = group.first + k;
+            auto const last = static_cast<int>(min<index_t>(group.count - k, I::lanes)) - 1;
+            add(I::to_wide(I::load_ints(this->rows + first)), I::to_wide(I::load_ints(this->cols + first)),
+                group.count - k,
+                I::gather_index(this->offsets + first, I::broadcast(min(I::element(I::iota()), last))));
+          }
+        });
+      }
+    });
+  }
+
+ private:
   /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned groups_that_reach(view_taps const& view, index_t g, double origin,
-                                          double reach) const noexcept {
+  MBIRK_INLINE unsigned groups_that_reach(typename base::place const& own, index_t number, index_t g) const noexcept {
+    auto const view = I::load_value(this->views + number);
+    double const origin = own.origin(view), reach = 0.5 * (gather_channels - 1) + 0.5 * (view.width + 1);
     double const half_row = 0.5 * view.row_step, half_col = 0.5 * view.col_step;
     wide const row_half = I::broadcast(half_row), col_half = I::broadcast(half_col);
     wide const middle = fma(I::to_wide(I::load_ints(doubled_row_center + g)), row_half,

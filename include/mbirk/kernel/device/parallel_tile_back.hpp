@@ -133,13 +133,19 @@ template <class B> struct parallel_tile_back {
       view_octant const octant(number);
       sums<Packs> sum;
       load_sums(packs, tile, chunk, octant, block.warp_rank(), from == 0, sum);
+      auto const prepare = [&](std::int32_t first, int into) MBIRK_FLAT {
+        if (first + block.warp_rank() >= to) return;
+        auto const pass = I::load_value(passes + (first + block.warp_rank()));
+        weigh(tile, octant, pass, sh, into, block);
+        fetch(tile, pass, y, block);
+      };
+      prepare(from, stage);
       for (; from < to; from += warps, stage ^= 1) {
         int const views = to - from < warps ? to - from : warps;
-        if (block.warp_rank() < views)
-          weigh(tile, octant, I::load_value(passes + (from + block.warp_rank())), sh, stage, block);
         // The taps are complete after this barrier. The stage that is written next is no longer read, because all
         // warps have finished reading it before this barrier.
         block.sync();
+        prepare(from + warps, stage ^ 1);
         for (int v = 0; v < views; ++v) add_view(packs, sh, stage, v, block.warp_rank(), y, sum);
       }
       from = to;
@@ -218,13 +224,9 @@ template <class B> struct parallel_tile_back {
   template <class Block>
   MBIRK_INLINE void weigh(pixel_group const& tile, view_octant octant, view_taps const& pass, shared<Block>& sh,
                           int stage, Block const& block) const noexcept {
-    constexpr int fraction_bits = 32 - fixed_point_edges::integer_bits, middle_pixel = tile_side / 2;
+    constexpr int fraction_bits = 32 - fixed_point_edges::integer_bits;
     int const lane = block.warp().lane(), owner = lane / 4, line = lane / 2 % 2, half = lane % 2;
-    std::int32_t const row = I::load_value(rows + tile.first) / tile_side * tile_side + middle_pixel,
-                       col = I::load_value(cols + tile.first) / tile_side * tile_side + middle_pixel;
-    // Far from the detector the distance does not matter.
-    double const middle = clamp(pass.edge + pass.row_step * row + pass.col_step * col, -64.0,
-                                static_cast<double>(shape.channels) + 64);
+    double const middle = middle_of(tile, pass);
     // The integer part of the middle is 16, and no pixel of the tile is 16 channels away from it.
     auto const cell = static_cast<std::int32_t>(middle + 64) - 64 - 16;
     auto const centre = static_cast<std::uint32_t>((middle - cell) * fixed_point_edges::one + 0.5);
@@ -255,6 +257,37 @@ template <class B> struct parallel_tile_back {
       taps.weight[k][2] = later ? weight[1] : 0;
     });
     sh.taps(stage, block.warp_rank(), lane) = taps;
+  }
+
+  /// Where the footprint of pixel (4, 4) of a tile begins. Far from the detector the distance does not matter.
+  MBIRK_INLINE double middle_of(pixel_group const& tile, view_taps const& pass) const noexcept {
+    std::int32_t const row = I::load_value(rows + tile.first) / tile_side * tile_side + middle_pixel,
+                       col = I::load_value(cols + tile.first) / tile_side * tile_side + middle_pixel;
+    return clamp(pass.edge + pass.row_step * row + pass.col_step * col, -64.0,
+                 static_cast<double>(shape.channels) + 64);
+  }
+  static constexpr int middle_pixel = tile_side / 2;
+
+  /// Asks for the channels that a tile needs of a view, 32 bytes per request, so that they are in L1 when the warps add
+  /// them.
+  template <class Block>
+  MBIRK_INLINE void fetch(pixel_group const& tile, view_taps const& pass,
+                          typename B::template cursor<float const> y, Block const& block) const noexcept {
+    if constexpr (requires { B::prefetch(y); }) {
+      // No step is longer than a channel, so the pixels of a tile begin in 10 channels and reach 3 beyond them.
+      constexpr int floats = 8, most_channels = 13, most = most_channels * most_packs * warp_lanes / floats;
+      double const spread = view_octant::wide(pass.row_step) + view_octant::wide(pass.col_step);
+      auto const begin = static_cast<std::int32_t>(middle_of(tile, pass) - middle_pixel * spread) + guard_channels;
+      std::int32_t const first = clamp(begin, 0, channels_of_view());
+      std::int32_t const channels = min(static_cast<std::int32_t>((tile_side - 1) * spread) + 4,
+                                        channels_of_view() - first);
+      auto const from = y + (index_t{pass.view} * channels_of_view() + first) * shape.width;
+      int const requests = channels * static_cast<int>(shape.width) / floats;
+      simd::static_for<(most + warp_lanes - 1) / warp_lanes>([&](auto n) MBIRK_FLAT {
+        int const k = n * warp_lanes + block.warp().lane();
+        if (k < requests) B::prefetch(from + floats * k);
+      });
+    }
   }
 
   template <class Packs, class Shared>
