@@ -135,6 +135,15 @@ def plain(cost):
     return {k: int(v) if v == int(v) else v for k, v in rounded.items()}
 
 
+def share_merged(costs, shares):
+    """Divides the costs of one unit among all of `shares`, where the compiler attributes the code of all to that one."""
+    there = [name for name in shares if name in costs]
+    if len(there) == 1 and len(shares) > 1:
+        whole, sum_of_shares = costs[there[0]], sum(shares.values())
+        for name, share in shares.items():
+            costs[name] = collections.Counter({k: n * share / sum_of_shares for k, n in whole.items()})
+
+
 def by_variant(function, spec, sources, rare):
     """{packs: {unit: costs}} of a kernel with units of its own."""
     blocks = disassembly.blocks_of(function)
@@ -156,6 +165,7 @@ def by_variant(function, spec, sources, rare):
     for code in regions.values():
         # One after another, as a warp runs them: loads of successive blocks wait together.
         costs = {name: disassembly.costs(instructions) for name, instructions in code.items()}
+        share_merged(costs, spec.get("merged", {}))
         number = costs.get(marker["unit"], {}).get(marker["count"], 0)
         if not number:
             continue

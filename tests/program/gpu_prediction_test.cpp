@@ -121,7 +121,7 @@ TEST(gpu_model, few_warps_wait) {
   auto const few = predict_launch(work, h100());
   EXPECT_EQ(few.bound, "latency");
   work.tasks = 1;
-  work.units = {{"hit", 1e4}};
+  work.units = {{"batch", 1e4}};
   EXPECT_NEAR(predict_launch(work, h100()).lower_bound, few.lower_bound, 1e-9);
 }
 

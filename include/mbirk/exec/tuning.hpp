@@ -19,7 +19,7 @@ struct tuning {
 
 /// Parameters of every device that has no row below. The numbers of blocks are bounds that the compiler meets without
 /// spilling on sm_80, 90, 100 and 120 (tests/codegen/kernel_limits.txt); the number of warps is one that fits side by
-/// side with up to 64 registers per thread. Not measured.
+/// side with up to 64 registers per thread. An H100 was measured with these (docs/results/2026-11-26_gpu.md).
 inline constexpr tuning default_tuning{32, 2, 2};
 
 /// Parameters that were measured on devices of a compute capability (90 for 9.0).
@@ -27,7 +27,7 @@ struct measured_tuning {
   int capability;
   tuning parameters;
 };
-/// A comment at each row names the device and the measurement. No device has been measured yet.
+/// A comment at each row names the device and the measurement.
 inline constexpr std::array<measured_tuning, 0> measured_tunings{};
 
 /// Parameters measured for `capability`, else the default.

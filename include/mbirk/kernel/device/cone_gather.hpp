@@ -203,14 +203,9 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
     index_t const looked_at = this->geometry.slices > 0 ? groups.size() : 0;
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
       for (index_t g = 0; g < looked_at; g += I::lanes) {
-        for_each_set_bit(groups_that_reach(own, g), [&](int lane) MBIRK_FLAT {
-          pixel_group const group = groups[g + lane];
-          for (int k = 0; k < group.count; k += I::lanes) {
-            index_t const first = group.first + k;
-            auto const last = static_cast<int>(min<index_t>(group.count - k, I::lanes)) - 1;
-            add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), group.count - k,
-                I::gather_index(this->offsets + first, I::broadcast(min(I::element(I::iota()), last))));
-          }
+        unsigned const reached = groups_that_reach(own, g);
+        visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
+          add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), count, offset);
         });
       }
     });

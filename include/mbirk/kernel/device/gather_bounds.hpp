@@ -42,4 +42,21 @@ template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f)
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
 }
 
+/// Visits the groups g + lane for the lanes in a bit mask, in rounds of 32 pixels: calls add(first, count, offset) with
+/// the place of the first pixel in the plan, the number of pixels from there on in the group, and the offset of the
+/// voxel column of the lane's pixel, or, if there is none, of the last one.
+template <class I, class Offsets, class Add>
+MBIRK_INLINE void visit_groups(unsigned reached, index_t g, device_span<pixel_group> groups, Offsets offsets,
+                               Add const& add) {
+  for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
+    pixel_group const group = groups[g + lane];
+    for (int k = 0; k < group.count; k += I::lanes) {
+      index_t const first = group.first + k;
+      auto const last = static_cast<int>(min<index_t>(group.count - k, I::lanes)) - 1;
+      add(first, group.count - k,
+          I::gather_index(offsets + first, I::broadcast(min(I::element(I::iota()), last))));
+    }
+  });
+}
+
 }  // namespace mbirk::kernel

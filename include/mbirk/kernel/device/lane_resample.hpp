@@ -44,7 +44,44 @@ MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
   return line;
 }
 
-/// Iterates over packs of destinations. Power 1 gives means; power 2 gives sums of squared overlaps times the source.
+/// Weights of the short forms, whose interval begins at fraction f of a cell. Power 1 gives means, power 2 sums of
+/// squared overlaps times the source.
+template <class B, resample_form Form, int Power> class short_weights {
+  using pack = typename B::pack;
+
+ public:
+  short_weights() = default;
+  /// @param scale  that of a lane_line
+  MBIRK_INLINE explicit short_weights(float scale) {
+    constexpr float apart = Form == resample_form::three_tap ? 2 : 1;
+    scale_ = Power == 1 ? scale * 0x1p-32f : 0x1p-32f;
+    low_ = scale;
+    high_ = Power == 1 ? 1 - apart * scale : scale - apart;
+  }
+
+  /// @param f   times 2^32
+  /// @param at  at(k): value of the k-th cell that the interval meets
+  template <class At> MBIRK_INLINE pack sum(pack f, At const& at) const {
+    pack const scale = B::broadcast(scale_), low = B::broadcast(low_),
+        last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
+    pack const u0 = at(0), u1 = at(1);
+    if constexpr (Form == resample_form::two_tap) {
+      if constexpr (Power == 1) return fma(last, u1 - u0, u0);
+      pack const first = low - last;
+      return fma(last * last, u1, first * first * u0);
+    } else {
+      pack const u2 = at(2);
+      if constexpr (Power == 1) return fma(fnma(f, scale, low), u0 - u1, fma(last, u2 - u1, u1));
+      pack const first = fnma(f, scale, B::constant(1)), middle = low - first - last;
+      return fma(first * first, u0, fma(middle * middle, u1, last * last * u2));
+    }
+  }
+
+ private:
+  float scale_ = 0, low_ = 0, high_ = 0;
+};
+
+/// Iterates over packs of destinations, with the weights of short_weights, or for any step.
 /// The position error is below 2^-31 cells in the first pack and grows by 2^-32 with each following one.
 template <class B, resample_form Form, int Power> class lane_resampler {
   using I = typename B::index_backend;
@@ -60,10 +97,7 @@ template <class B, resample_form Form, int Power> class lane_resampler {
       static_assert(warp_lanes == 1 << 5);
       position_ = line.fixed.start + ((B::element(B::iota()) * line.fixed.advance) >> 5);
       advance_ = line.fixed.advance;
-      constexpr float apart = Form == resample_form::three_tap ? 2 : 1;
-      scale_ = Power == 1 ? line.scale * 0x1p-32f : 0x1p-32f;
-      low_ = line.scale;
-      high_ = Power == 1 ? 1 - apart * line.scale : line.scale - apart;
+      weights_ = short_weights<B, Form, Power>(line.scale);
     }
   }
 
@@ -92,19 +126,7 @@ template <class B, resample_form Form, int Power> class lane_resampler {
     auto const cell = static_cast<std::int32_t>(position_ >> 32);
     pack const f = B::to_pack_unsigned(B::broadcast(static_cast<std::int32_t>(position_)));  // times 2^32
     position_ += advance_;
-    pack const scale = B::broadcast(scale_), low = B::broadcast(low_),
-        last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
-    pack const u0 = at(cell, source), u1 = at(cell + 1, source);
-    if constexpr (Form == resample_form::two_tap) {
-      if constexpr (Power == 1) return fma(last, u1 - u0, u0);
-      pack const first = low - last;
-      return fma(last * last, u1, first * first * u0);
-    } else {
-      pack const u2 = at(cell + 2, source);
-      if constexpr (Power == 1) return fma(fnma(f, scale, low), u0 - u1, fma(last, u2 - u1, u1));
-      pack const first = fnma(f, scale, B::constant(1)), middle = low - first - last;
-      return fma(first * first, u0, fma(middle * middle, u1, last * last * u2));
-    }
+    return weights_.sum(f, [&](int k) MBIRK_FLAT { return at(cell + k, source); });
   }
 
   /// Any step, in double. Intervals are cut off one cell beyond the source, because next to the X-ray source one may
@@ -129,7 +151,8 @@ template <class B, resample_form Form, int Power> class lane_resampler {
 
   std::int32_t cells_;
   std::int64_t position_ = 0, advance_ = 0;
-  float scale_, low_ = 0, high_ = 0;
+  float scale_ = 0;
+  short_weights<B, Form, Power> weights_;
   lane_line::reals exact_ = {};
   int taps_ = 0, done_ = 0;
 };

@@ -221,15 +221,9 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
       for (index_t g = 0; g < groups.size(); g += I::lanes) {
         unsigned reached = groups_that_reach(own, own.view, g);
         if (own.views > 1) reached |= groups_that_reach(own, own.view + 1, g);
-        for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
-          pixel_group const group = groups[g + lane];
-          for (int k = 0; k < group.count; k += I::lanes) {
-            index_t const first = group.first + k;
-            auto const last = static_cast<int>(min<index_t>(group.count - k, I::lanes)) - 1;
-            add(I::to_wide(I::load_ints(this->rows + first)), I::to_wide(I::load_ints(this->cols + first)),
-                group.count - k,
-                I::gather_index(this->offsets + first, I::broadcast(min(I::element(I::iota()), last))));
-          }
+        visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
+          add(I::to_wide(I::load_ints(this->rows + first)), I::to_wide(I::load_ints(this->cols + first)), count,
+              offset);
         });
       }
     });

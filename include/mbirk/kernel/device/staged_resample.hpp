@@ -40,51 +40,35 @@ template <class B> class staged_line {
     MBIRK_KEEP_LOOP for (int n = packs + 1; n * B::lanes <= last; ++n) put(n);
   }
 
- protected:
+ private:
   std::int32_t first_, base_;  // the first staged cell, and where it is
   std::int64_t advance_;
 };
 
-/// Power 1 gives means; power 2 gives sums of squared overlaps times the source.
-template <class B, resample_form Form, int Power> class staged_resampler : public staged_line<B> {
+/// Takes packs of destinations from the staged cells of a line.
+template <class B, resample_form Form, int Power> class staged_resampler {
   static_assert(Form != resample_form::general);
   using I = typename B::index_backend;
   using pack = typename B::pack;
 
  public:
-  MBIRK_INLINE staged_resampler(lane_line const& line, int base) : staged_line<B>(line, base) {
+  MBIRK_INLINE staged_resampler(lane_line const& line, int base) : advance_(line.fixed.advance), weights_(line.scale) {
     static_assert(warp_lanes == 1 << 5);
     position_ = (std::int64_t{base} << 32) + (line.fixed.start & 0xffffffff) +
         ((I::element(I::iota()) * line.fixed.advance) >> 5);
-    constexpr float apart = Form == resample_form::three_tap ? 2 : 1;
-    scale_ = Power == 1 ? line.scale * 0x1p-32f : 0x1p-32f;
-    low_ = line.scale;
-    high_ = Power == 1 ? 1 - apart * line.scale : line.scale - apart;
   }
 
   /// Computes the next pack of destinations.
   template <class Tile> MBIRK_INLINE pack next(Tile& staged) {
-    auto const k = static_cast<std::int32_t>(position_ >> 32);
+    auto const cell = static_cast<std::int32_t>(position_ >> 32);
     pack const f = B::to_pack_unsigned(B::broadcast(static_cast<std::int32_t>(position_)));  // times 2^32
-    position_ += this->advance_;
-    pack const scale = B::broadcast(scale_), low = B::broadcast(low_),
-        last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
-    pack const u0 = B::broadcast(static_cast<float>(staged(k))), u1 = B::broadcast(static_cast<float>(staged(k + 1)));
-    if constexpr (Form == resample_form::two_tap) {
-      if constexpr (Power == 1) return fma(last, u1 - u0, u0);
-      pack const first = low - last;
-      return fma(last * last, u1, first * first * u0);
-    } else {
-      pack const u2 = B::broadcast(static_cast<float>(staged(k + 2)));
-      if constexpr (Power == 1) return fma(fnma(f, scale, low), u0 - u1, fma(last, u2 - u1, u1));
-      pack const first = fnma(f, scale, B::constant(1)), middle = low - first - last;
-      return fma(first * first, u0, fma(middle * middle, u1, last * last * u2));
-    }
+    position_ += advance_;
+    return weights_.sum(f, [&](int k) MBIRK_FLAT { return B::broadcast(static_cast<float>(staged(cell + k))); });
   }
 
  private:
-  std::int64_t position_;  // in the tile
-  float scale_, low_, high_;
+  std::int64_t position_, advance_;  // in the tile
+  short_weights<B, Form, Power> weights_;
 };
 
 }  // namespace mbirk::kernel
