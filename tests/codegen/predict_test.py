@@ -126,6 +126,16 @@ class Planted(unittest.TestCase):
             units.mark_copies(blocks)
             self.assertEqual([b.cold for b in blocks], [False, False, copied, False])
 
+    def test_merged_cases_share_their_costs(self):
+        """Where the compiler gives the code of two statements the lines of one, loads say how much belongs to either."""
+        merged = {"two taps": {"LDG": 25, "issue": 50}}
+        units.share_merged(merged, {"two taps": 2, "three taps": 3})
+        self.assertEqual(merged, {"two taps": {"LDG": 10, "issue": 20}, "three taps": {"LDG": 15, "issue": 30}})
+        for apart in ({"two taps": {"LDG": 10}, "three taps": {"LDG": 15}}, {"view": {"LDG": 4}}):
+            before = {name: dict(cost) for name, cost in apart.items()}
+            units.share_merged(apart, {"two taps": 2, "three taps": 3})
+            self.assertEqual(apart, before)
+
     def test_counts_equal_a_run(self):
         """Units times their trips are the instructions that a run executes."""
         views, taps, of_two = 7, 4, 3
@@ -198,7 +208,7 @@ class Tool(unittest.TestCase):
     def test_shows_the_table_of_the_program(self):
         done = self.run_tool("show", "parallel_gather")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("hit", done.stdout)
+        self.assertIn("pixel round", done.stdout)
 
     def test_differences_of_more_than_2_percent_are_found(self):
         sys.path.insert(0, str(ROOT / "bench"))
