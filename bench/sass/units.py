@@ -136,7 +136,7 @@ def plain(cost):
 
 
 def share_merged(costs, shares):
-    """Divides the costs of one unit among all of `shares`, where the compiler attributes the code of all to that one."""
+    """Divides the costs of one unit among all of `shares` if the compiler attributes all of their code to it."""
     there = [name for name in shares if name in costs]
     if len(there) == 1 and len(shares) > 1:
         whole, sum_of_shares = costs[there[0]], sum(shares.values())

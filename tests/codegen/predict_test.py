@@ -127,7 +127,7 @@ class Planted(unittest.TestCase):
             self.assertEqual([b.cold for b in blocks], [False, False, copied, False])
 
     def test_merged_cases_share_their_costs(self):
-        """Where the compiler gives the code of two statements the lines of one, loads say how much belongs to either."""
+        """Units share the costs of one if the compiler gives the code of two statements the lines of one."""
         merged = {"two taps": {"LDG": 25, "issue": 50}}
         units.share_merged(merged, {"two taps": 2, "three taps": 3})
         self.assertEqual(merged, {"two taps": {"LDG": 10, "issue": 20}, "three taps": {"LDG": 15, "issue": 30}})

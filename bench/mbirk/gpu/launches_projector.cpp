@@ -221,7 +221,7 @@ launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t
           .tasks_between = sizes.quads};
 }
 
-/// Of the kernels only constants are needed, for which no warp has to exist.
+/// The constants of a kernel are those of any warp, which need not exist.
 struct no_warp;
 using any_warp = simd::warp_backend<no_warp>;
 

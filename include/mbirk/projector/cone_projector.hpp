@@ -90,8 +90,7 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
         sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
         launch(ctx, shape.views, kernel::cone_sort_by_channel<B>{sorted.sorter(ctx, plan), s.geometry(),
                                                                  observe(ctx, t.device_positions)});
-        launch_blocks(ctx, list_gather{sums, observe(ctx, sorted.order), observe(ctx, sorted.starts), plan.pixels,
-                                       sorted.bins});
+        launch_blocks(ctx, list_gather{sums, sorted.lists(ctx, plan.pixels)});
       } else {
         auto const& bounds = plan.bounds;
         launch_blocks(ctx, kernel::cone_gather<B>{sums, observe(ctx, bounds.doubled_row_center),

@@ -192,7 +192,7 @@ template <class Geometry> struct parallel_projector {
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
   }
-  /// What the forward projections of a grid and of a list have in common.
+  /// Makes the part that the forward projections of a grid and of a list share.
   template <int Views, class Context, class VoxelColumns>
   static kernel::parallel_gather_sums<typename Context::backend, Views> gather_sums(
       Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns, device_plan<Context> const& plan,
@@ -212,8 +212,7 @@ template <class Geometry> struct parallel_projector {
     sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
     launch(ctx, shape.views, kernel::sort_by_channel<B>{sorted.sorter(ctx, plan), observe(ctx, t.device_views)});
     auto const sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape);
-    launch_blocks(ctx, kernel::parallel_list_gather<B>{sums, observe(ctx, sorted.order), observe(ctx, sorted.starts),
-                                                       plan.pixels, sorted.bins});
+    launch_blocks(ctx, kernel::parallel_list_gather<B>{sums, sorted.lists(ctx, plan.pixels)});
     run_epilogue(ctx, channel_major, shape, epilogue);
   }
   /// x = A' y (or with the elementwise square of A) over planned pixels, from a channel-major sinogram.

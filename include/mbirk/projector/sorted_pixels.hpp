@@ -36,6 +36,11 @@ template <class Context> struct sorted_pixels {
             bins};
   }
 
+  /// The order, once it is made.
+  kernel::sorted_lists<typename Context::backend::index_backend> lists(Context const& ctx, index_t pixels) const {
+    return {observe(ctx, order), observe(ctx, starts), pixels, bins};
+  }
+
  private:
   /// Wider than the detector is as good as infinitely wide.
   static index_t taps_of(kernel::chunked_shape const& shape, double widest) {

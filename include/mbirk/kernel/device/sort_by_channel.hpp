@@ -24,6 +24,25 @@ struct channel_bins {
   MBIRK_HD index_t end(index_t first, index_t width) const noexcept { return min(count(), first + width + taps - 1); }
 };
 
+/// Pixels of a list in the order of their channels, as channel_order leaves them.
+template <class I> struct sorted_lists {
+  typename I::template cursor<std::int32_t const> sorted;  // (views, pixels)
+  typename I::template cursor<std::int32_t const> starts;  // (views, bins.stride())
+  index_t pixels;
+  channel_bins bins;
+
+  /// Visits the pixels that can reach the channels first .. first + width - 1 of a view, in rounds of 32: calls
+  /// add(ids, count) with the places of the pixels in the plan, one per lane, and the number of pixels from there on.
+  template <class Add>
+  MBIRK_INLINE void visit(index_t view, index_t first, index_t width, Add const& add) const noexcept {
+    auto const start = starts + view * bins.stride();
+    index_t const from = I::load_value(start + bins.begin(first)), to = I::load_value(start + bins.end(first, width));
+    auto const order = sorted + view * pixels;
+    for (index_t k = from; k < to; k += I::lanes)
+      add(I::load_ints_within(order + k, static_cast<int>(min<index_t>(I::lanes, to - k))), to - k);
+  }
+};
+
 /// Counting sort of the pixels of a view; stable, so that the order, and with it every sum, is the same on every run.
 template <class B> struct channel_order {
   using I = typename B::index_backend;
