@@ -2,7 +2,8 @@
  *
  * A seccomp filter sends chosen system calls to a signal handler, which counts them and lets them pass or fail. Unlike
  * wrappers of the C library's functions, it meets those that the C library makes by itself, for example for fwrite.
- * Allocations are counted by wrappers of malloc and its kin. Counting begins with the function main.
+ * Allocations are counted by wrappers of malloc and its kin; those of libhdf5 are left alone, because it crashes when
+ * one fails. Counting begins with the function main.
  *
  * MBIRK_FAULT=KIND:FIRST:LAST:ACTION  calls FIRST to LAST of KIND fail; ACTION is the number of an error, or "kill"
  * MBIRK_FAULT_COUNTS=FILE             takes the numbers of calls of each kind, and which one failed last: struct counts
@@ -11,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -166,12 +168,38 @@ static void read_request(void) {
   error_number = atoi(action);
 }
 
+/* The code of libraries whose allocations are left alone. */
+static struct { uintptr_t begin, end; } spared[8];
+static int number_spared;
+
+static int add_spared(struct dl_phdr_info* library, size_t size, void* data) {
+  (void)size;
+  (void)data;
+  if (!library->dlpi_name || !strstr(library->dlpi_name, "libhdf5")) return 0;
+  for (int k = 0; k < library->dlpi_phnum; ++k) {
+    ElfW(Phdr) const* const part = &library->dlpi_phdr[k];
+    if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+    if (number_spared == sizeof spared / sizeof spared[0]) stop("there are too many libraries of HDF5");
+    spared[number_spared].begin = library->dlpi_addr + part->p_vaddr;
+    spared[number_spared].end = spared[number_spared].begin + part->p_memsz;
+    ++number_spared;
+  }
+  return 0;
+}
+
+static int is_spared(void const* caller) {
+  for (int k = 0; k < number_spared; ++k)
+    if (spared[k].begin <= (uintptr_t)caller && (uintptr_t)caller < spared[k].end) return 1;
+  return 0;
+}
+
 typedef int main_function(int, char**, char**);
 static main_function* program_main;
 
 static int counted_main(int argc, char** argv, char** environment) {
   read_request();
   install_filter();
+  dl_iterate_phdr(add_spared, NULL);
   atomic_store(&armed, 1);
   return program_main(argc, argv, environment);
 }
@@ -190,18 +218,27 @@ extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
-static int no_memory(void) {
-  if (!atomic_load(&armed) || !counted(kind_memory)) return 0;
+static int no_memory(void const* caller) {
+  if (!atomic_load(&armed) || is_spared(caller) || !counted(kind_memory)) return 0;
   errno = ENOMEM;
   return 1;
 }
-void* malloc(size_t bytes) { return no_memory() ? NULL : __libc_malloc(bytes); }
-void* calloc(size_t n, size_t bytes) { return no_memory() ? NULL : __libc_calloc(n, bytes); }
-void* realloc(void* old, size_t bytes) { return no_memory() ? NULL : __libc_realloc(old, bytes); }
-void* memalign(size_t alignment, size_t bytes) { return no_memory() ? NULL : __libc_memalign(alignment, bytes); }
-void* aligned_alloc(size_t alignment, size_t bytes) { return memalign(alignment, bytes); }
+#define CALLER __builtin_return_address(0)
+void* malloc(size_t bytes) { return no_memory(CALLER) ? NULL : __libc_malloc(bytes); }
+void* calloc(size_t n, size_t bytes) { return no_memory(CALLER) ? NULL : __libc_calloc(n, bytes); }
+void* realloc(void* old, size_t bytes) { return no_memory(CALLER) ? NULL : __libc_realloc(old, bytes); }
+void* memalign(size_t alignment, size_t bytes) { return no_memory(CALLER) ? NULL : __libc_memalign(alignment, bytes); }
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  return no_memory(CALLER) ? NULL : __libc_memalign(alignment, bytes);
+}
+/* Wrapped, so that the caller is the one of strdup and not the C library. */
+char* strdup(char const* text) {
+  size_t const bytes = strlen(text) + 1;
+  char* const copy = no_memory(CALLER) ? NULL : __libc_malloc(bytes);
+  return copy ? memcpy(copy, text, bytes) : NULL;
+}
 int posix_memalign(void** to, size_t alignment, size_t bytes) {
-  void* const memory = memalign(alignment, bytes);
+  void* const memory = no_memory(CALLER) ? NULL : __libc_memalign(alignment, bytes);
   if (memory) *to = memory;
   return memory ? 0 : ENOMEM;
 }

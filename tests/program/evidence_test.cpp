@@ -136,8 +136,12 @@ TEST_F(Counters, CountWhatTheyCanSee) {
     EXPECT_TRUE(opened[1].inherit && opened[1].exclude_kernel);
     EXPECT_EQ(opened[4].type, 17u);
     EXPECT_EQ(opened[4].config, 0x0304u);
+    double meter = 40;
+    counters.add_meter("device", [&] { return meter; });
+    counters.add_meter("silent", [] { return std::nullopt; });
     counters.start();
     factor = 300;
+    meter = 47.5;
     energy("intel-rapl:0", "package-0", "500000");  // the counter has begun again
     energy("intel-rapl:0:1", "dram", "1250000");
     auto const counts = counters.finish();
@@ -147,6 +151,8 @@ TEST_F(Counters, CountWhatTheyCanSee) {
     EXPECT_EQ(counts.at("DRAM bytes"), 1600 * 64) << "a line each";
     EXPECT_DOUBLE_EQ(counts.at("joules package-0"), 1.5);
     EXPECT_DOUBLE_EQ(counts.at("joules dram 0:1"), 0.25);
+    EXPECT_DOUBLE_EQ(counts.at("joules device"), 7.5);
+    EXPECT_FALSE(counts.contains("joules silent"));
   }
   EXPECT_TRUE(opened.empty()) << "all are closed";
 }

@@ -11,7 +11,7 @@ using mbirk::program::nvml;
 
 struct Nvml : testing::Test {
   static void set(char const* name, char const* value) { ASSERT_EQ(::setenv(name, value, 1), 0); }
-  void TearDown() override { ::unsetenv("FAKE_NVML_STATUS"), ::unsetenv("FAKE_NVML_PROCESS"); }
+  void TearDown() override { ::unsetenv("FAKE_NVML_STATUS"), ::unsetenv("FAKE_NVML_PROCESS"), ::unsetenv("FAKE_NVML_ENERGY"); }
 };
 
 TEST_F(Nvml, WhatTheDriverTells) {
@@ -38,6 +38,15 @@ TEST_F(Nvml, WhatTheDriverTells) {
   EXPECT_EQ(silent.name, "Silent 1");
   EXPECT_FALSE(silent.memory_total || silent.memory_used || silent.memory_of_process || silent.utilisation ||
                silent.memory_utilisation || silent.clock || silent.memory_clock || silent.power || silent.temperature);
+}
+
+TEST_F(Nvml, EnergyOfTheDeviceWithAName) {
+  set("FAKE_NVML_ENERGY", "2500");
+  nvml const library(MBIRK_FAKE_NVML);
+  EXPECT_EQ(library.joules("Fake 9000"), 2.5);
+  EXPECT_FALSE(library.joules("Silent 1")) << "it does not count";
+  EXPECT_FALSE(library.joules("Fake")) << "there is none of this name";
+  EXPECT_FALSE(nvml("libthis-is-nowhere.so.1").joules("Fake 9000"));
 }
 
 TEST_F(Nvml, ALibraryThatWillNotStart) {

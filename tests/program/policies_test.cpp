@@ -159,8 +159,8 @@ TEST_F(Policies, BadCombinations) {
   }
   expect_failure(mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--cuda-profiler-range"}), 2,
                  "--cuda-profiler-range takes the runs after");
-  expect_failure(mbirk_program({"recon", "x.npy", "--geometry", "g.json", "--out", "o.npy", "--policy", "emulated"}), 3,
-                 "mbirk recon runs on the host only");
+  expect_failure(mbirk_program({"prepare", "x.npy", "--out", "o.h5", "--policy", "emulated"}), 3,
+                 "mbirk prepare runs on the host only");
   EXPECT_FALSE(fs::exists(out));
 }
 

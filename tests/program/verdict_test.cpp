@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "fpga/candidates.hpp"
 #include "fpga/stage_groups.hpp"
@@ -78,8 +79,7 @@ json profile_of() {
 }
 json judged(json const& run, std::vector<std::string> const& against) {
   candidate_settings settings;
-  settings.against = against;
-  settings.check();
+  settings.compare_with(against);
   return candidates_json(run, "run.json", settings);
 }
 template <class Work> std::string complaint(Work const& work) {
@@ -107,6 +107,31 @@ TEST(Verdict, ThreeColumnsWithTimeAndEnergy) {
   for (auto const& fpga : columns["fpga"]) EXPECT_EQ(fpga["source"], "modelled");
 }
 
+/// Energy that the run has counted takes the place of the assumption: of the operation if it ran long enough, else the
+/// mean of all.
+TEST(Verdict, CountedEnergyIsUsed) {
+  auto const joules_of = [](double calls, json counts) {
+    auto run = profile_of();
+    counts.update({{"calls", calls}, {"wall seconds", 0.25}});
+    run["cost_analysis"]["64"][operation]["hardware"] = counts;
+    auto other = cost_of(1e6);
+    other["hardware"] = {{"calls", 4}, {"wall seconds", 1}, {"joules package-0", 20}};
+    run["cost_analysis"]["64"]["gen_weights_transmission"] = other;
+    auto const block = judged(run, {"host"});
+    EXPECT_EQ(block["baseline"]["power"], "measured");
+    return block["operations"][0]["columns"]["host"]["joules"].get<double>();
+  };
+  // Packages and their memory are parts; cores are in the packages, and the platform contains them.
+  json const parts{{"joules package-0", 8}, {"joules package-1", 2}, {"joules dram 0:0", 1}, {"joules core 0:1", 5},
+                   {"joules psys 1", 50}};
+  EXPECT_DOUBLE_EQ(joules_of(40, parts), 0.2 * 11 / 0.25);
+  // 0.05 s in all: 11 * 0.2 + 20 * 4 joules in 0.25 * 0.2 + 4 seconds.
+  EXPECT_DOUBLE_EQ(joules_of(0.2, parts), 0.2 * (11 * 0.2 + 80) / (0.25 * 0.2 + 4));
+  EXPECT_EQ(judged(profile_of(), {"host"})["baseline"]["power"], "assumed");
+  json const only_psys{{"joules psys 1", 50}};
+  EXPECT_DOUBLE_EQ(joules_of(40, only_psys), 0.2 * 20);
+}
+
 TEST(Verdict, TheBestOfWhatTheUserHasDecides) {
   auto const host = judged(profile_of(), {"host"})["operations"][0],
              all = judged(profile_of(), {"all"})["operations"][0],
@@ -120,6 +145,28 @@ TEST(Verdict, TheBestOfWhatTheUserHasDecides) {
   EXPECT_EQ(host["columns"]["fpga"], h100["columns"]["fpga"]) << "the FPGA is the same one";
   EXPECT_TRUE(h100["columns"]["host"].is_null()) << "it was not asked for";
   EXPECT_GT(h100["against"]["times faster needed"], 1.0);
+}
+
+/// Any GPU of the table of predictions can be compared with; its numbers and times come from that table.
+TEST(Verdict, OtherGpusAreAddedWhenTheyAreNamed) {
+  auto const block = judged(profile_of(), {"all", "a100", "RTX 4090"});
+  auto const& columns = block["operations"][0]["columns"]["gpu"];
+  ASSERT_EQ(columns.size(), 5u);
+  std::map<std::string, json> on;
+  for (auto const& column : columns) on[column["device"]] = column;
+  for (auto const* name : {"A100", "RTX 4090"}) {
+    ASSERT_TRUE(on.contains(name));
+    EXPECT_EQ(on[name]["source"], "predicted");
+    EXPECT_GT(on[name]["seconds"][1], on["H100"]["seconds"][1]);
+    EXPECT_GT(on[name]["joules"], 0.0);
+  }
+  // Data sheets: 19.5 and 82.6 Tflops.
+  EXPECT_NEAR(block["devices"]["A100"]["flops per second"]["value"], 19.5e12, 0.1e12);
+  EXPECT_NEAR(block["devices"]["RTX 4090"]["flops per second"]["value"], 82.6e12, 0.1e12);
+  EXPECT_EQ(block["devices"]["A100"]["memory bytes per second"]["value"], 2.039e12);
+  auto const alone = judged(profile_of(), {"b200"})["operations"][0];
+  EXPECT_EQ(alone["against"]["device"], "B200");
+  EXPECT_EQ(alone["columns"]["gpu"].size(), 1u);
 }
 
 TEST(Verdict, NamesOfDevicesAreCheckedInOneLine) {

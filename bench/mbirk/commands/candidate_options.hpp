@@ -19,8 +19,7 @@ struct candidate_options {
   candidate_settings settings() const {
     candidate_settings s{.devices = devices_with(devices)};
     if (iterations > 0) s.iterations = iterations;
-    s.against = against.empty() ? std::vector<std::string>{"all"} : against;
-    s.check();
+    s.compare_with(against.empty() ? std::vector<std::string>{"all"} : against);
     return s;
   }
 };
@@ -34,7 +33,8 @@ inline void add_candidate_options(CLI::App& command, candidate_options& options)
   command
       .add_option(
           "--against", options.against,
-          "What you have or could buy, which an FPGA has to beat: all, host, or GPUs such as h100 (default: all)")
+          "What you have or could buy, which an FPGA has to beat: all, host, or GPUs such as h100 (default: all); a "
+          "GPU of docs/gpu.md that all does not include is added when it is named")
       ->delimiter(',')
       ->type_name("NAME,...");
   command

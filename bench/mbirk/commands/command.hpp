@@ -25,9 +25,18 @@ struct failed_check : error { using error::error; };
 /// The command chosen on the command line; main runs it after parsing, so that a wrong command line starts nothing.
 using chosen_command = std::function<int()>;
 
-inline void add_common_options(CLI::App& command, common_options& options) {
-  command.add_option("--policy", options.policy, "Where operations run: host, cuda or emulated")
-      ->check(CLI::IsMember({"host", "cuda", "emulated"}))
+/// @param on_devices  whether the command can run operations on devices
+inline void add_common_options(CLI::App& command, common_options& options, bool on_devices = false) {
+#if defined(MBIRK_WITH_CUDA)
+  constexpr char const* all_built = "host,cuda,emulated";
+#else
+  constexpr char const* all_built = "host,emulated";
+#endif
+  // Help shows what can work here; the other names end with another exit code than misspelt ones.
+  auto known = CLI::IsMember({"host", "cuda", "emulated"});
+  known.description(on_devices ? all_built : "host");
+  command.add_option("--policy", options.policy, "Where operations run")
+      ->check(known)
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--threads", options.threads, "Maximum number of threads, 1 to 4096 (default: all)")

@@ -115,7 +115,7 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
       ->capture_default_str();
   command->add_flag("--by-roof", o->by_roof,
                     "Compare times relative to the roofline bounds of mbirk bench, which depend less on the machine");
-  add_common_options(*command, *o);
+  add_common_options(*command, *o, true);
   command->callback([o, &chosen] { chosen = [o] { return compare(*o); }; });
 }
 

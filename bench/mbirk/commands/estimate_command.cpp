@@ -106,7 +106,7 @@ json to_json(gpu::device const& on, gpu::prediction const& p) {
 
 void print_prediction(gpu::device const& on, gpu::prediction const& p) {
   show(
-      "\nOn an {} (predicted, never measured): {:.3g} s, between {:.3g} and {:.3g} s; at least {:.3g} s; {:.3g} s of "
+      "\nOn an {} (predicted): {:.3g} s, between {:.3g} and {:.3g} s; at least {:.3g} s; {:.3g} s of "
       "transfers; {:.3g} J.\n{:>12} {:>12}  {:<8} kernel\n",
       on.name, p.expected, p.low, p.high, p.lower_bound, p.transfer_seconds, p.joules, "expected s", "at least s",
       "bound");

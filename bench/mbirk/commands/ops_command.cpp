@@ -74,7 +74,7 @@ void add_ops_command(CLI::App& app, chosen_command& chosen) {
       app.add_subcommand("ops", "List the operations: inputs, arguments, results, and the policies that run them");
   auto const o = std::make_shared<ops_options>();
   command->add_flag("--json", o->as_json, "Print JSON");
-  add_common_options(*command, *o);
+  add_common_options(*command, *o, true);
   command->callback([o, &chosen] { chosen = [o] { return list(*o); }; });
 }
 

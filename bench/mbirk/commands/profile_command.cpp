@@ -102,6 +102,10 @@ class profile_run {
     auto& environment = report_["environment"];
     environment["load before"] = load_average();
     describe(instruments_, pinned_, environment);
+    if (auto const* device = policy_.device())
+      instruments_.counters.add_meter("device", [library = std::make_shared<nvml>(), name = device->device] {
+        return library->joules(name);
+      });
     environment["device memory requests"] = devices_of_this_program().emulated
                                                 ? "counted up to size 32"
                                                 : "not counted: mbirk-devices is not built (./mbirk.sh build devices)";

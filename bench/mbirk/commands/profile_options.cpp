@@ -32,7 +32,7 @@ index_t profile_options::reconstruction_size() const {
 }
 
 void add_profile_options(CLI::App& command, profile_options& o) {
-  add_common_options(command, o.common);
+  add_common_options(command, o.common, true);
   command.add_option("--sizes", o.sizes, "Sizes N: recon N^3, N/2 views")
       ->delimiter(',')
       ->check(CLI::Range(2, 4096))

@@ -100,7 +100,7 @@ class block_reader {
 
 bool works_in_bands(recon_command const& o) {
   auto const& c = o.scan.corrections;
-  return o.method == "fdk" && !c.needs_rows() && !c.needs_views() && takes_rows(o.out);
+  return o.method == "fdk" && !c.needs_rows() && !c.needs_views() && takes_rows(o.out) && o.policy == "host";
 }
 
 bool works_in_bands(recon_command const& o, geometry_file const& g) {

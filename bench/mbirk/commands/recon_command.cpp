@@ -20,6 +20,7 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
+#include "operations/policy.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
 #include "process/streams.hpp"
@@ -81,8 +82,8 @@ partial_result reconstruct_in_parts(recon_context const& ctx, recon_command cons
 }
 
 int reconstruct(recon_command const& o) {
-  require_host(o, "recon");
   check_ignored(o);
+  chosen_policy const policy(o);
   interrupt_watch const interrupts;
   auto const start = clock::now();
   // Determined before anything is read, which is part of the required memory.
@@ -126,7 +127,8 @@ int reconstruct(recon_command const& o) {
   run_watch watch("recon", o.monitor, o.quiet);
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
+  auto const on = policy.recon(ctx, watch.memory());
+  auto needed = recon_memory(host, scan, options, {vcd, weighted, policy.has_blocks()}, memory.limit());
   auto const other = program_memory(host, source.shape(), recon_shape_of(scan), source.memory());
   needed.insert(needed.end(), other.begin(), other.end());
   if (total_bytes(needed) > memory.limit() && (works_in_slabs(o, g) || works_in_bands(o, g))) {
@@ -141,6 +143,7 @@ int reconstruct(recon_command const& o) {
     if (!o.quiet) print_notes(g.warnings, record, result.repaired);
     return done;
   }
+  if (policy.device() && !o.quiet) say("device: {}\n", policy.device()->device);
   put_largest_first(needed);
   check_memory(o, needed, available);
   stop_if_asked();
@@ -207,7 +210,7 @@ int reconstruct(recon_command const& o) {
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters, sums); };
     // Without --checkpoint, the state is written only when interrupted.
     if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();
-    record = naming(o.scan.files.input, [&] { return vcd_recon(ctx, scan, y, weights, x, options); });
+    record = naming(o.scan.files.input, [&] { return on->vcd(scan, y, weights, x, options); });
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
       diagnose(
@@ -219,7 +222,7 @@ int reconstruct(recon_command const& o) {
   } else {
     watch.step(o.method);
     record.warnings = naming(o.scan.files.input, [&] {
-      return direct_scan_recon(ctx, g, view<float, 3>(sinogram.data(), source.shape()), x);
+      return direct_scan_recon(*on, g, view<float, 3>(sinogram.data(), source.shape()), x);
     });
     stop_if_asked();
   }
@@ -249,7 +252,7 @@ int run(recon_command const& o) {
 
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
-  auto const o = add_recon_options(*command);
+  auto const o = add_recon_options(*command, true);
   command->callback([o, command, &chosen] {
     note_given_options(*command, *o);
     chosen = [o] { return run(*o); };

@@ -21,7 +21,7 @@ std::array<double, 2> window_of(std::vector<double> const& levels, char const* o
 
 }  // namespace
 
-std::shared_ptr<recon_command> add_recon_options(CLI::App& command) {
+std::shared_ptr<recon_command> add_recon_options(CLI::App& command, bool on_devices) {
   auto const o = std::make_shared<recon_command>();
   add_scan_options(command, o->scan);
   add_correction_options(command, o->scan);
@@ -85,7 +85,7 @@ std::shared_ptr<recon_command> add_recon_options(CLI::App& command) {
       ->type_name("LOW,HIGH");
   command.add_flag("--no-png", o->no_png, "Do not write a picture of three slices next to OUT");
   add_monitor_options(command, o->monitor);
-  add_common_options(command, *o);
+  add_common_options(command, *o, on_devices);
   return o;
 }
 

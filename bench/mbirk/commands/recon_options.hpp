@@ -9,8 +9,8 @@
 
 namespace mbirk::program {
 
-/// Adds all options of `mbirk recon`.
-std::shared_ptr<recon_command> add_recon_options(CLI::App& command);
+/// Adds all options of `mbirk recon`. @param on_devices  whether the program can reconstruct on devices
+std::shared_ptr<recon_command> add_recon_options(CLI::App& command, bool on_devices);
 /// Records which options the command line has, once it is parsed.
 void note_given_options(CLI::App const& command, recon_command& o);
 

@@ -53,7 +53,9 @@ slab_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<me
 
 }  // namespace
 
-bool works_in_slabs(recon_command const& o) { return o.method == "fbp" && !o.scan.corrections.needs_rows(); }
+bool works_in_slabs(recon_command const& o) {
+  return o.method == "fbp" && !o.scan.corrections.needs_rows() && o.policy == "host";
+}
 
 bool works_in_slabs(recon_command const& o, geometry_file const& g) {
   return works_in_slabs(o) && std::holds_alternative<parallel_parameters>(g.parameters);
@@ -112,7 +114,7 @@ partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, 
     view<float, 3> const y(now.data(), {views, count, channels}), x(volume.data(), {shape[0], shape[1], count});
     auto corrected = correct({ctx.exec, {}}, o.scan.corrections, y,
                              std::visit([](auto const& s) { return angles_of(s); }, part.scan));
-    auto notes = direct_scan_recon(ctx, part, y, x);
+    auto notes = direct_scan_recon(*host_reconstructor(ctx), part, y, x);
     if (first == 0) {
       result.corrected = std::move(corrected);
       result.notes = std::move(notes);

@@ -299,7 +299,7 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
   command->add_flag("--check-races", o->check_races,
                     "With --policy emulated: check accesses to shared memory for races");
   add_monitor_options(*command, o->monitor);
-  add_common_options(*command, *o);
+  add_common_options(*command, *o, true);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 

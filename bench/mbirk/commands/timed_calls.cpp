@@ -103,9 +103,14 @@ json timed_calls::to_json() const {
 }
 
 json timed_calls::hardware() const {
+  if (counts_.empty()) return nullptr;
   std::size_t calls = 0;
-  for (auto const& b : batches_) calls += b.seconds.size();
-  json j = json::object();
+  double wall = 0;
+  for (auto const& b : batches_) {
+    calls += b.seconds.size();
+    wall += b.seen.wall;
+  }
+  json j{{"calls", calls}, {"wall seconds", wall / static_cast<double>(calls)}};
   for (auto const& [name, count] : counts_) j[name] = count / static_cast<double>(calls);
   return j;
 }

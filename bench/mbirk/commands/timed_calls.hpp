@@ -62,7 +62,7 @@ class timed_calls {
   profile::measured_time result() const { return profile::measured_time_of(batches_); }
   /// "time", "min", "max", "calls", "interval", "disturbed" with "reason", "clean calls", "samples".
   nlohmann::json to_json() const;
-  /// Counts of the hardware for one call; null if there are none.
+  /// Counts of the hardware for one call, and the seconds for which it counted; null if there are none.
   nlohmann::json hardware() const;
 
  private:

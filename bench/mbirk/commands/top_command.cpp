@@ -344,7 +344,7 @@ void add_top_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   command->add_flag("--json", o->as_json, "Print JSON");
-  add_common_options(*command, *o);
+  add_common_options(*command, *o, true);
   command->callback([o, &chosen] { chosen = [o] { return top(*o); }; });
 }
 

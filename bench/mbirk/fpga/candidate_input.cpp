@@ -106,6 +106,38 @@ pf::machine_roofs roofs_of(json_field const& ceilings, double vector_lanes) {
   return m;
 }
 
+/// Energy is counted in steps of a millisecond or more, so shorter measurements say little about one operation.
+constexpr double seconds_of_power = 0.1;
+
+/// Whether a counted energy is a part of what the machine took: packages (with their cores) and their memory, or the
+/// device that ran the operations.
+bool is_part(std::string const& counter, bool on_device) {
+  if (on_device) return counter == "joules device";
+  return counter.starts_with("joules package-") || counter.starts_with("joules dram");
+}
+
+/// Replaces the watts by those of the counted energy, if the run has any.
+void read_power(json_field const& root, bool on_device, measured_machine& m) {
+  if (!root.has("cost_analysis")) return;
+  double all_joules = 0, all_seconds = 0;
+  for (auto const& [size, operations] : root.at("cost_analysis", "an object by size").members())
+    for (auto const& [name, cost] : operations.members()) {
+      if (!cost.has("hardware")) continue;
+      auto const hardware = cost.at("hardware", "an object of counts");
+      double const seconds = count_or_0(hardware, "wall seconds"), calls = count_or_0(hardware, "calls");
+      double joules = 0;
+      for (auto const& [counter, value] : hardware.members())
+        if (is_part(counter, on_device)) joules += count_of(hardware, counter);
+      if (!(joules > 0) || !(seconds > 0)) continue;
+      all_joules += joules * calls;
+      all_seconds += seconds * calls;
+      if (seconds * calls >= seconds_of_power) m.watts_of[{std::stoll(size), name}] = joules / seconds;
+    }
+  if (!(all_seconds > 0)) return;
+  m.measured_power = true;
+  m.watts = all_joules / all_seconds;
+}
+
 }  // namespace
 
 measured_machine machine_of(json_field const& root, std::vector<pf::device> const& devices) {
@@ -127,11 +159,13 @@ measured_machine machine_of(json_field const& root, std::vector<pf::device> cons
         m.upload_rate = d.upload_rate.value;
         m.download_rate = d.download_rate.value;
       }
+    read_power(root, true, m);
     return m;
   }
   double const threads = count_of(e, "threads");
   m.name = e.at("cpu", "a name").text() + fmt::format(", {:g} threads", threads);
   m.watts = pf::device_data::host_watts_per_thread().value * threads;
+  read_power(root, false, m);
   if (root.has("ceilings")) {
     m.source = "measured ceilings";
     m.roofs = roofs_of(root.at("ceilings", "an object"), count_of(e, "vector_lanes"));

@@ -180,7 +180,7 @@ std::vector<opponent_time> opponents_of(judged_input const& in, pf::counted_work
     opponent_time host{.device = machine.name,
                        .kind = machine.source == "data sheet" ? "gpu" : "host",
                        .seconds = {b.seconds, b.seconds, b.seconds},
-                       .watts = machine.watts,
+                       .watts = machine.watts_for(in.time),
                        .idle_watts = machine.idle_watts,
                        .attainable = b.attainable,
                        .source = "measured",

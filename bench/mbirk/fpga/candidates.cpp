@@ -13,7 +13,9 @@
 #include "fpga/candidate_costs.hpp"
 #include "fpga/candidate_judgement.hpp"
 #include "fpga/candidate_pipelines.hpp"
+#include "fpga/gpu_column.hpp"
 #include "fpga/plan.hpp"
+#include "gpu/device_table.hpp"
 #include "mbirk/profile/candidate_verdict.hpp"
 #include "process/streams.hpp"
 
@@ -64,17 +66,29 @@ bool lists(std::vector<std::string> const& against, std::string const& name) {
 
 bool candidate_settings::against_host() const { return lists(against, "host"); }
 bool candidate_settings::against_device(std::string const& name) const { return lists(against, name); }
-void candidate_settings::check() const {
+void candidate_settings::compare_with(std::vector<std::string> names) {
+  against = std::move(names);
+  auto const has = [&](std::string const& name) {
+    return std::ranges::any_of(
+        devices, [&](auto const& d) { return d.kind == pf::device_kind::gpu && plain(d.name) == plain(name); });
+  };
   std::string known = "all, host";
   for (auto const& d : devices)
     if (d.kind == pf::device_kind::gpu) known += ", " + plain(d.name);
+  std::map<std::string, gpu::device const*> others;
+  for (auto const& d : gpu::every_device()) {
+    if (has(d.name)) continue;
+    others.emplace(plain(d.name), &d);
+    known += ", " + plain(d.name);
+  }
   require(!against.empty(), [&] { return "--against names nothing, expected some of " + known; });
-  for (auto const& one : against)
-    require(
-        plain(one) == "all" || plain(one) == "host" ||
-            std::ranges::any_of(
-                devices, [&](auto const& d) { return d.kind == pf::device_kind::gpu && plain(d.name) == plain(one); }),
-        [&] { return "--against " + one + " is no device to compare with, expected some of " + known; });
+  for (auto const& one : against) {
+    if (plain(one) == "all" || plain(one) == "host" || has(one)) continue;
+    auto const other = others.find(plain(one));
+    require(other != others.end(),
+            [&] { return "--against " + one + " is no device to compare with, expected some of " + known; });
+    devices.push_back(device_of_table(*other->second));
+  }
 }
 
 json candidates_json(json const& report, std::string const& file, candidate_settings const& settings) {
@@ -87,7 +101,8 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
     return out;
   }
   auto const machine = machine_of(root, settings.devices);
-  out["baseline"] = {{"device", machine.name}, {"source", machine.source}, {"watts", machine.watts}};
+  out["baseline"] = {{"device", machine.name}, {"source", machine.source}, {"watts", machine.watts},
+                     {"power", machine.measured_power ? "measured" : "assumed"}};
   out["notes"] = {
       "counts are those of the host's kernels; reuse is that of their order of loops, which is part of the "
       "recommendation",
@@ -95,7 +110,8 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
       "bound",
       fmt::format("in a resident pipeline arrays are sent once for {} iterations of a reconstruction",
                   settings.iterations),
-      "the watts of a host are assumed",
+      machine.measured_power ? "the watts of the machine are those that it counted while the operations were timed"
+                             : "the watts of the machine are assumed: it counts no energy that this program can read",
       "times of a GPU are measured where the run has them, else predicted or estimated from counts, never measured "
       "here"};
   std::vector<ranked_entry> all;

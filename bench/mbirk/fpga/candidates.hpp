@@ -19,8 +19,9 @@ struct candidate_settings {
   bool against_host() const;
   /// Names are compared without case, spaces and hyphens.
   bool against_device(std::string const& name) const;
+  /// Compares with these, and adds the GPUs among them that only the table of predictions has (gpu/device_table.hpp).
   /// @throws parameter_error, in one line, when a name is neither "host", "all" nor that of a known GPU
-  void check() const;
+  void compare_with(std::vector<std::string> names);
 };
 
 /// Builds the block "candidates" from "measurements", "cost_analysis", "environment" and, if present, "ceilings" and

@@ -103,6 +103,20 @@ std::optional<opponent_time> predicted_on(std::string const& operation, index_t 
   return t;
 }
 
+pf::device device_of_table(gpu::device const& known) {
+  auto const number = [&](char const* name) { return known.numbers.find(name)->second; };
+  auto flops = number("fma per clock");
+  flops.value *= 32 * 2 * known["multiprocessors"] * known["clock"];
+  flops.source = "two flops of each lane in " + flops.source + "; clock: " + number("clock").source;
+  auto d = pf::device_data::gpu(known.name, flops, number("L2 bytes"), number("memory bytes per second"),
+                                number("watts"), number("idle watts"), number("max watts"));
+  d.upload_rate = number("upload bytes per second");
+  d.download_rate = number("download bytes per second");
+  d.buffer_seconds = number("buffer seconds");
+  d.launch_seconds = number("launch seconds");
+  return d;
+}
+
 opponent_time gpu_time_of(json_field const& root, std::string const& operation, index_t size, pf::device const& gpu,
                           pf::counted_work const& w) {
   if (auto known = known_time(root, operation, size, gpu, w)) return *known;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fpga/candidate_input.hpp"
+#include "gpu/device_table.hpp"
 
 namespace mbirk::program {
 
@@ -37,6 +38,9 @@ std::optional<opponent_time> known_time(json_field const& root, std::string cons
 /// devices and operations that are not in its tables.
 std::optional<opponent_time> predicted_on(std::string const& operation, index_t size,
                                           profile::fpga::device const& gpu, profile::fpga::counted_work const& w);
+
+/// The numbers of a GPU of the table of predictions that a comparison uses.
+profile::fpga::device device_of_table(gpu::device const& known);
 
 /// The best that is known of an operation on a GPU.
 opponent_time gpu_time_of(json_field const& root, std::string const& operation, index_t size,

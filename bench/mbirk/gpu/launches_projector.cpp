@@ -4,15 +4,14 @@
 #include <concepts>
 #include <set>
 
+#include "gpu/found_pixels.hpp"
 #include "gpu/launches.hpp"
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/kernel/device/cone_block_back.hpp"
 #include "mbirk/kernel/device/cone_gather.hpp"
-#include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
-#include "mbirk/kernel/shared/plan.hpp"
 #include "mbirk/projector/sorted_pixels.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
 #include "mbirk/simd/warp.hpp"
@@ -21,146 +20,8 @@
 namespace mbirk::program::gpu {
 namespace {
 
-constexpr int lanes = 32, most_packs = 4, warps_of_block = 8, sampled_views = 16;
+constexpr int most_packs = 4, warps_of_block = 8;
 constexpr double bytes_of_pack = 4.0 * lanes;
-
-double real(index_t n) { return static_cast<double>(n); }
-double real(std::size_t n) { return static_cast<double>(n); }
-
-/// Pixels as the kernels visit them, and the views that are looked at.
-struct visited {
-  kernel::pixel_plan plan;
-  kernel::group_bounds bounds;
-  std::vector<std::size_t> views;  ///< sampled
-  double weight;                   ///< views per sampled view
-};
-template <class Scan> visited visit_pixels(Scan const& s, std::vector<std::int32_t> const& listed, bool masked) {
-  auto const& g = s.geometry();
-  auto plan = !listed.empty()
-                  ? kernel::plan_list(listed, g.recon_rows, g.recon_cols, g.slices)
-                  : kernel::plan_grid(g.recon_rows, g.recon_cols, masked ? s.mask().data() : nullptr,
-                                      g.recon_cols * g.slices, g.slices);
-  kernel::group_bounds bounds(plan);
-  auto const views = static_cast<std::size_t>(g.views), step = std::max<std::size_t>(1, views / sampled_views);
-  std::vector<std::size_t> sampled;
-  for (auto v = step / 2; v < views; v += step) sampled.push_back(v);
-  double const weight = real(views) / real(sampled.size());
-  return {std::move(plan), std::move(bounds), std::move(sampled), weight};
-}
-
-/// Warps that something concerns, among those that own successive channels.
-class warp_set {
- public:
-  explicit warp_set(double all) : all_(all) {}
-
-  /// Adds the warps, each of which owns `gather_channels` channels, that have a centre closer than `reach` to `place`.
-  void add_within(double place, double reach) {
-    double const middle = 0.5 * (kernel::gather_channels - 1), width = kernel::gather_channels;
-    // Open intervals: a footprint that only touches a channel has no weight there.
-    double const first = std::max(0.0, std::floor((place - reach - middle) / width) + 1),
-                 last = std::min(all_ - 1, std::ceil((place + reach - middle) / width) - 1);
-    if (first > last) return;
-    if (last_ >= first_ && first <= last_ + 1 && last >= first_ - 1) {
-      first_ = std::min(first, first_);
-      last_ = std::max(last, last_);
-      return;
-    }
-    apart_ += std::max(0.0, last_ - first_ + 1);
-    first_ = first;
-    last_ = last;
-  }
-  double count() const { return apart_ + std::max(0.0, last_ - first_ + 1); }
-
- private:
-  double all_, first_ = 0, last_ = -1, apart_ = 0;
-};
-
-/// Work of the warps of a gathering projection, over all views, or over all sets of so many neighbouring views.
-struct found_pixels {
-  double groups = 0, pixel_rounds = 0, hits = 0;
-  double two = 0, three = 0;  ///< hits by the form of the vertical resampling
-};
-
-/// The views of the set to which view v belongs.
-template <class F> void each_together(std::size_t v, std::size_t together, std::size_t views, F const& f) {
-  for (auto w = v - v % together; w < std::min(views, v - v % together + together); ++w) f(w);
-}
-
-found_pixels found_by(parallel_scan const& s, visited const& seen, double warps, std::size_t together) {
-  found_pixels all;
-  auto passes = kernel::make_view_taps(s);
-  std::erase_if(passes, [](auto const& p) { return p.first_tap != 0; });
-  auto const reach = [](kernel::view_taps const& p) { return 1.5 + 0.5 * (p.width + 1); };
-  auto const origin = [](kernel::view_taps const& p) { return p.edge + 0.5 * (p.width - 1); };
-  for (auto const v : seen.views) {
-    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
-      warp_set found(warps);
-      each_together(v, together, passes.size(), [&](std::size_t w) {
-        auto const& p = passes[w];
-        double const spread = 0.5 * (std::abs(seen.bounds.row_extent[k] * p.row_step) +
-                                     std::abs(seen.bounds.col_extent[k] * p.col_step));
-        found.add_within(origin(p) + 0.5 * seen.bounds.doubled_row_center[k] * p.row_step +
-                             0.5 * seen.bounds.doubled_col_center[k] * p.col_step,
-                         spread + reach(p));
-      });
-      all.groups += found.count();
-      all.pixel_rounds += found.count() * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
-    }
-    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
-      warp_set found(warps);
-      each_together(v, together, passes.size(), [&](std::size_t w) {
-        auto const& p = passes[w];
-        found.add_within(origin(p) + seen.plan.rows[k] * p.row_step + seen.plan.cols[k] * p.col_step, reach(p));
-      });
-      all.hits += found.count();
-    }
-  }
-  return all;
-}
-
-auto footprint_at(cone_geometry const& g, view_position const& at, double row, double col) {
-  return definition::make_cone_footprint(g, at.cosine, at.sine, definition::column_x(g, col, at.column_shift),
-                                         definition::row_y(g, row, at.row_shift));
-}
-
-template <std::derived_from<cone_geometry> Geometry>
-found_pixels found_by(scan<Geometry> const& s, visited const& seen, double warps, std::size_t together) {
-  found_pixels all;
-  auto const& g = s.geometry();
-  for (auto const v : seen.views) {
-    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
-      warp_set found(warps);
-      each_together(v, together, s.positions().size(), [&](std::size_t w) {
-        double low = 1e300, high = -1e300, widest = 0;
-        for (int corner = 0; corner < 4; ++corner) {
-          double const row = 0.5 * (seen.bounds.doubled_row_center[k] +
-                                    (corner & 1 ? 1 : -1) * seen.bounds.row_extent[k]),
-                       col = 0.5 * (seen.bounds.doubled_col_center[k] +
-                                    (corner & 2 ? 1 : -1) * seen.bounds.col_extent[k]);
-          auto const f = footprint_at(g, s.positions()[w], row, col);
-          low = std::min(low, f.channel.centre);
-          high = std::max(high, f.channel.centre);
-          widest = std::max(widest, f.channel.width);
-        }
-        found.add_within(0.5 * (low + high), 0.5 * (high - low) + 1.5 + 0.5 * (widest + 1));
-      });
-      all.groups += found.count();
-      all.pixel_rounds += found.count() * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
-    }
-    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
-      warp_set found(warps);
-      bool enlarged = false;
-      each_together(v, together, s.positions().size(), [&](std::size_t w) {
-        auto const f = footprint_at(g, s.positions()[w], seen.plan.rows[k], seen.plan.cols[k]);
-        found.add_within(f.channel.centre, 1.5 + 0.5 * (f.channel.width + 1));
-        enlarged = f.row_width >= 1;  // a row is 1/W_r slices high
-      });
-      all.hits += found.count();
-      (enlarged ? all.two : all.three) += found.count();
-    }
-  }
-  return all;
-}
 
 std::string packs_text(index_t packs) { return std::to_string(packs); }
 

@@ -42,7 +42,7 @@ struct prediction {
   std::string bound;                     ///< what takes longest: issue, LSU, FP64, special, L2, DRAM, latency, launch
   double transfer_seconds = 0;           ///< arguments to the device and results from it
   double joules = 0;                     ///< of the expected time, without transfers
-  std::string source = "predicted";      ///< never measured
+  std::string source = "predicted";
   std::vector<launch_time> launches = {};
 };
 

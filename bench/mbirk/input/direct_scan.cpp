@@ -59,7 +59,7 @@ direct_weights direct_weights_of(cone_parameters const& p) {
   return weights;
 }
 
-std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_file const& g, view<float, 3> sinogram,
+std::vector<std::string> direct_scan_recon(reconstructor const& on, geometry_file const& g, view<float, 3> sinogram,
                                            view<float, 3> recon) {
   std::vector<std::string> notes;
   if (auto const* p = std::get_if<parallel_parameters>(&g.parameters)) {
@@ -95,11 +95,11 @@ std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_fi
     p = *g.fan;
   }
   if (g.fan) {
-    fan_filtered_recon(ctx, p, y, recon);
+    on.fan(p, y, recon);
   } else if (offset) {
-    warnings = filtered_recon(ctx, cone_scan(p), y, recon);
+    warnings = on.direct(cone_scan(p), y, recon);
   } else {
-    warnings = filtered_recon(ctx, g.scan, sinogram, recon);
+    warnings = on.direct(g.scan, sinogram, recon);
   }
   notes.insert(notes.end(), warnings.begin(), warnings.end());
   return notes;

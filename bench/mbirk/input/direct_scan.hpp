@@ -29,10 +29,10 @@ struct direct_weights {
 };
 direct_weights direct_weights_of(cone_parameters const& p);
 
-/// filtered_recon of a scan whose views may cover less than a full turn, or whose detector reaches farther to one side:
+/// Direct reconstruction of a scan whose views may cover less than a full turn, or whose detector reaches farther to one side:
 /// line integrals are weighted first, in place. Returns notes on what was done and on views that do not suffice.
 /// @throws mbirk::error
-std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_file const& g, view<float, 3> sinogram,
+std::vector<std::string> direct_scan_recon(reconstructor const& on, geometry_file const& g, view<float, 3> sinogram,
                                            view<float, 3> recon);
 
 }  // namespace mbirk::program

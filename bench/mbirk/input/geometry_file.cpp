@@ -1,4 +1,4 @@
-// Reading and writing of scans and reconstruction parameters as JSON.
+// Reading of scans and reconstruction parameters as JSON.
 #include "input/geometry_file.hpp"
 
 #include <algorithm>
@@ -11,74 +11,19 @@
 #include <type_traits>
 #include <utility>
 
+#include "input/parameter_members.hpp"
 #include "input/similar_name.hpp"
 #include "input/view_import.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/io/npy.hpp"
-#include "mbirk/io/parameters_json.hpp"
-#include "mbirk/recon/parameters.hpp"
 
 namespace mbirk::program {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Parameters of the scan that are not in `params` but next to it, as are lists with one entry per view.
-constexpr std::string_view shape_fields[] = {"sinogram_shape", "recon_shape"};
 /// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr std::string_view case_parameters[] = {"b", "sigma_noise", "max_resolutions"};
-
-/// Parameters of the scan and its grid, and parameters of the reconstruction. Labels change no result.
-enum class parameter_kind { of_the_scan, of_a_reconstruction, label };
-parameter_kind kind_of(parameter_info const& info) {
-  std::string_view const group = info.group;
-  return group == "scan" || group == "voxels" ? parameter_kind::of_the_scan
-         : group == "labels"                  ? parameter_kind::label
-                                              : parameter_kind::of_a_reconstruction;
-}
-
-/// Whether a parameter is a list with one entry per view: those of float32, and those of several doubles per view.
-template <class Member> bool is_view_list([[maybe_unused]] parameter_info const& info) {
-  if constexpr (std::same_as<std::remove_const_t<Member>, std::vector<double>>) return info.per_view > 1;
-  else return std::same_as<std::remove_const_t<Member>, std::vector<float>>;
-}
-
-/// Calls row(info, rule, member) for the rows of the table of parameters that `params` may have.
-template <class Geometry, class Values, class Row> void each_member(Values& values, Row const& row) {
-  mbirk::detail::each_parameter(
-      std::type_identity<Geometry>{}, values,
-      [&]<class Member>(parameter_info const& info, auto const& rule, Member& member) {
-        if constexpr (!std::same_as<std::remove_const_t<Member>, std::vector<float>>)
-          if (!is_view_list<Member>(info) && std::ranges::find(shape_fields, info.name) == std::end(shape_fields))
-            row(info, rule, member);
-      });
-}
-/// Calls row(info, member) for those that are lists with one entry per view.
-template <class Geometry, class Values, class Row> void each_view_list(Values& values, Row const& row) {
-  mbirk::detail::each_parameter(
-      std::type_identity<Geometry>{}, values,
-      [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
-        if constexpr (requires { typename Member::value_type; }) {
-          using number = typename Member::value_type;
-          if constexpr (std::same_as<std::remove_const_t<Member>, std::vector<number>> && std::floating_point<number>)
-            if (is_view_list<Member>(info)) row(info, member);
-        }
-      });
-}
-template <class Geometry> std::vector<std::string> view_lists_of() {
-  std::vector<std::string> names;
-  parameter_values<Geometry> const values;
-  each_view_list<Geometry>(values, [&](parameter_info const& info, auto const&) { names.push_back(info.name); });
-  return names;
-}
-
-/// Calls row(name, option, value) for the parameters that are optional in the options: empty until given.
-template <class Values, class Row> void each_optional(recon_model_options& o, Values& values, Row const& row) {
-  row("sigma_y", o.sigma_y, values.sigma_y);
-  row("sigma_x", o.sigma_x, values.sigma_x);
-  row("sigma_prox", o.sigma_prox, values.sigma_prox);
-  row("slice_damping", o.slice_damping, values.slice_damping);
-}
 
 /// Reads a file named by a field; errors in the file are prefixed with the field.
 template <class Read> auto read_named(json_field const& field, fs::path const& folder, Read const& read) {
@@ -159,12 +104,6 @@ std::vector<float> read_line(json_field const& field, fs::path const& folder, in
     field.wrong(forms);
   }
   return line;
-}
-
-json vectors_json(auto const& list, index_t per_view) {
-  json vectors = json::array();
-  for (auto at = list.begin(); at != list.end(); at += per_view) vectors.push_back(std::vector(at, at + per_view));
-  return vectors;
 }
 
 /// Reads a list of integers, each at least `least`.
@@ -445,66 +384,6 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
   }
   g.files = files_of_scan(root, folder);
   return std::move(g);
-}
-
-namespace {
-
-/// The scan that reads as the fan beam g.
-geometry_file fan_as_read(geometry_file const& g) {
-  auto plain = g;
-  auto p = *g.fan;
-  std::visit([&](auto const& s) {
-    p.recon_shape = s.recon_shape();
-    p.delta_voxel = s.geometry().delta_x;
-  }, g.scan);
-  p.recon_slice_offset = 0;
-  plain.fan.reset();
-  plain.scan = cone_scan(p);
-  plain.parameters = std::move(p);
-  return plain;
-}
-
-}  // namespace
-
-json geometry_json(geometry_file const& g) {
-  if (g.fan) {
-    auto root = geometry_json(fan_as_read(g));
-    root["geometry"] = "fan";
-    return root;
-  }
-  // Objects from the start: when memory runs out, version 3.11 of the library cannot destroy a null that becomes one.
-  json params = json::object(), root = json::object();
-  std::visit([&]<class Geometry>(scan<Geometry> const& scan) {
-    auto const& geometry = scan.geometry();
-    parameter_values<Geometry> values{.scan = std::get<typename Geometry::parameters>(g.parameters),
-                                      .options = g.model};
-    auto& p = values.scan;
-    p.delta_voxel = geometry.delta_x;
-    if constexpr (requires { p.voxel_row_aspect.has_value(); })
-      p.voxel_row_aspect = geometry.delta_y / geometry.delta_x;
-    if constexpr (requires { p.recon_slice_offset; }) p.recon_slice_offset = geometry.recon_slice_offset;
-    each_member<Geometry>(values, [&](parameter_info const& info, auto const&, auto const& member) {
-      if (kind_of(info) != parameter_kind::label)
-        params[info.name] = mbirk::detail::parameter_json(parameter_value(mbirk::detail::plain_member(member)));
-    });
-    root["geometry"] = geometry.name;
-    each_view_list<Geometry>(values, [&](parameter_info const& info, auto const& list) {
-      if (info.per_view > 1) root[info.name] = vectors_json(list, info.per_view);
-      else if (info.required || !list.empty()) root[info.name] = list;
-    });
-    root["sinogram_shape"] = scan.sinogram_shape();
-    root["recon_shape"] = scan.recon_shape();
-
-    auto options = g.model;
-    each_optional(options, values, [&](char const* name, auto const& option, auto const&) {
-      if (option) params[name] = *option;
-      else params.erase(name);
-    });
-  }, g.scan);
-  params.erase("auto_regularize_flag");  // the sigmas imply it
-  params["use_ror_mask"] = g.mask;
-  root["params"] = std::move(params);
-  return root;
 }
 
 }  // namespace mbirk::program

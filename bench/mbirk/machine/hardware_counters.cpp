@@ -11,6 +11,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 namespace mbirk::program {
 namespace {
@@ -165,7 +166,12 @@ std::vector<double> hardware_counters::read_energy() const {
   return all;
 }
 
+void hardware_counters::add_meter(std::string name, std::function<std::optional<double>()> joules) {
+  meters_.push_back({std::move(name), std::move(joules)});
+}
+
 void hardware_counters::start() {
+  for (auto& meter : meters_) meter.before = meter.joules();
   energy_before_ = read_energy();
   counts_before_ = read_counters();
 }
@@ -178,6 +184,8 @@ std::map<std::string, double> hardware_counters::finish() const {
     double const used = energy[k] - energy_before_[k];
     all["joules " + zones_[k].name] = 1e-6 * (used < 0 ? used + zones_[k].range : used);
   }
+  for (auto const& meter : meters_)
+    if (auto const now = meter.joules(); now && meter.before) all["joules " + meter.name] = *now - *meter.before;
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class hardware_counters {
   hardware_counters& operator=(hardware_counters const&) = delete;
   ~hardware_counters();
 
+  /// Also counts the joules of a meter as "joules NAME"; an empty reading counts nothing.
+  void add_meter(std::string name, std::function<std::optional<double>()> joules);
+
   void start();
   /// The counts since start(): "instructions", "cycles", "cache misses", "DRAM bytes", "joules package-0", ...
   std::map<std::string, double> finish() const;
@@ -56,6 +60,11 @@ class hardware_counters {
     std::filesystem::path folder;
     double range;  ///< microjoules at which the counter starts again
   };
+  struct energy_meter {
+    std::string name;
+    std::function<std::optional<double>()> joules;
+    std::optional<double> before = {};
+  };
   void open_core_counters();
   void open_memory_counters();
   void find_energy();
@@ -67,6 +76,7 @@ class hardware_counters {
   counter_system system_;
   std::vector<counter> counters_;
   std::vector<energy_zone> zones_;
+  std::vector<energy_meter> meters_;
   std::vector<double> counts_before_, energy_before_;
   std::string missing_;
 };

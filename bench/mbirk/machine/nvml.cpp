@@ -38,6 +38,7 @@ struct nvml::functions {
   int (*clock)(device, int, unsigned int*) = nullptr;
   int (*power)(device, unsigned int*) = nullptr;
   int (*temperature)(device, int, unsigned int*) = nullptr;
+  int (*energy)(device, unsigned long long*) = nullptr;
   int (*processes)(device, unsigned int*, process_info*) = nullptr;
 };
 
@@ -80,6 +81,7 @@ void nvml::start() {
   load(f.clock, "nvmlDeviceGetClockInfo");
   load(f.power, "nvmlDeviceGetPowerUsage");
   load(f.temperature, "nvmlDeviceGetTemperature");
+  load(f.energy, "nvmlDeviceGetTotalEnergyConsumption");
   // The older version uses the same structure.
   if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
     load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");
@@ -89,6 +91,21 @@ void nvml::start() {
     if (device d = nullptr; !failed(f.handle(k, &d))) devices_.push_back(d);
   if (devices_.empty() && problem_.empty()) problem_ = "the NVIDIA driver library knows no device";
   if (!devices_.empty()) problem_.clear();
+}
+
+std::optional<double> nvml::joules(std::string const& name) const {
+  auto const& f = *call_;
+  if (!f.name || !f.energy) return std::nullopt;
+  device only = nullptr;
+  for (auto* const d : devices_) {
+    char text[96] = {};
+    if (f.name(d, text, sizeof text) != success || name != text) continue;
+    if (only) return std::nullopt;
+    only = d;
+  }
+  unsigned long long millijoules = 0;
+  if (!only || f.energy(only, &millijoules) != success) return std::nullopt;
+  return 1e-3 * static_cast<double>(millijoules);
 }
 
 std::vector<device_status> nvml::devices(std::int64_t process) const {

@@ -34,6 +34,9 @@ class nvml {
   std::size_t count() const noexcept { return devices_.size(); }
   /// Makes a few driver calls per device, which take milliseconds.
   std::vector<device_status> devices(std::int64_t process) const;
+  /// Joules since the driver was loaded of the device with this name; empty if several have it, or the driver does not
+  /// count them (before Volta).
+  std::optional<double> joules(std::string const& name) const;
 
  private:
   struct functions;

@@ -7,9 +7,11 @@
 #include <string>
 
 #include "mbirk/exec/emulation/options.hpp"
+#include "mbirk/instrument/live.hpp"
 #include "mbirk/instrument/trace.hpp"
 #include "operations/device_factories.hpp"
 #include "operations/operations.hpp"
+#include "operations/recon_run.hpp"
 
 namespace mbirk::program {
 
@@ -38,6 +40,8 @@ class device_operations {
   /// Runs an operation that does not run on the host only. @throws mbirk::error
   virtual void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
                    caller const& calls) const = 0;
+  /// @param memory  receives the arrays that are live on the device; must outlive the result
+  virtual std::unique_ptr<reconstructor> recon(instrument::live_sites& memory) const = 0;
   /// Null for an emulated device.
   virtual cuda_description const* description() const noexcept { return nullptr; }
   /// Between cudaProfilerStart and, when it is destroyed, cudaProfilerStop. Null for an emulated device.

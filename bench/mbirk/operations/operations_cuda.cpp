@@ -6,6 +6,7 @@
 #include "mbirk/instrument/nvtx.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/profile/profiler_range.hpp"
+#include "operations/device_recon.hpp"
 #include "operations/make_devices.hpp"
 #include "operations/operations_all.hpp"
 #include "operations/run_body.hpp"
@@ -55,6 +56,9 @@ class cuda_operations final : public device_operations {
                          : what.nvtx ? instrument::any(exec_, marks_)
                                      : instrument::any();
     run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
+  }
+  std::unique_ptr<reconstructor> recon(instrument::live_sites& memory) const override {
+    return std::make_unique<device_reconstructor<exec::cuda>>(exec_, instrument::any(exec_, instrument::live(memory)));
   }
   cuda_description const* description() const noexcept override { return &description_; }
   std::shared_ptr<void const> profiler_range() const override { return std::make_shared<profile::profiler_range>(); }

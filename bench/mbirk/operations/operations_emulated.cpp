@@ -2,6 +2,7 @@
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "operations/device_operations.hpp"
+#include "operations/device_recon.hpp"
 #include "operations/make_devices.hpp"
 #include "operations/operations_all.hpp"
 #include "operations/run_body.hpp"
@@ -19,6 +20,10 @@ class emulated_operations final : public device_operations {
       return run_on_device(all_bodies(), op.body, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
     auto const observe = what.trace ? instrument::any(exec_, instrument::tracing(*what.trace)) : instrument::any();
     run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
+  }
+  std::unique_ptr<reconstructor> recon(instrument::live_sites& memory) const override {
+    return std::make_unique<device_reconstructor<exec::emulated>>(exec_,
+                                                                  instrument::any(exec_, instrument::live(memory)));
   }
 
  private:

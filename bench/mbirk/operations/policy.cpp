@@ -101,6 +101,11 @@ void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, 
   else op.execute(context{host_, instrument::any()}, scan, x, called);
 }
 
+std::unique_ptr<reconstructor> chosen_policy::recon(recon_context const& on_host,
+                                                    instrument::live_sites& memory) const {
+  return device_ ? device_->recon(memory) : host_reconstructor(on_host);
+}
+
 cuda_description const* chosen_policy::device() const noexcept {
   return device_ ? device_->description() : nullptr;
 }

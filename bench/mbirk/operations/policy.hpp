@@ -46,6 +46,10 @@ class chosen_policy {
   void run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what,
            caller const& calls) const;
   void check(instrumentation const& what) const;
+  /// Reconstructs under this policy.
+  /// @param on_host  the context for the host; must outlive the result, like `memory`
+  /// @param memory   receives the arrays that are live on a device
+  std::unique_ptr<reconstructor> recon(recon_context const& on_host, instrument::live_sites& memory) const;
 
   /// Describes the policy and the program in a profile: backend, devices, cuda_version, ...; for a device also
   /// driver_version and compute_capability.

@@ -74,7 +74,11 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
     auto const partitions = question.vcd ? static_cast<double>(options.granularity.size()) : 0;
     needed.push_back({"lists of pixels", pixels * (16 + 20 * partitions)});
 
-    if (total_bytes(needed) <= limit) {
+    if (question.on_device) {
+      // Uploads go through pinned memory of their size, and a checkpoint or an interruption copies the state.
+      needed.push_back({"copies for the device", samples * (question.weighted ? 2 : 1)});
+      if (question.vcd) needed.push_back({"copy for a checkpoint", 2 * voxels + samples});
+    } else if (total_bytes(needed) <= limit) {
       instrument::size_record size;
       context const ctx{host, instrument::sizing{size}};
       view<float const, 3> const sinogram(nullptr, scan.sinogram_shape());

@@ -30,11 +30,12 @@ std::vector<memory_item> program_memory(exec::host const& host, std::array<index
 
 /// Properties of a reconstruction that determine its allocations, besides its options.
 struct memory_question {
-  bool vcd = true;        ///< iterative, and interruptible at any time, which copies the state; otherwise direct
-  bool weighted = false;  ///< uses weights
+  bool vcd = true;         ///< iterative, and interruptible at any time, which copies the state; otherwise direct
+  bool weighted = false;   ///< uses weights
+  bool on_device = false;  ///< temporaries are in the memory of a device
 };
 
-/// The arrays at the moment of the highest use, largest first: those of the caller, and the temporaries that
+/// The arrays of the host at the moment of the highest use, largest first: those of the caller, and the temporaries that
 /// instrument::sizing finds, to the byte. The lists and plans of pixels, which it leaves out, are one item, rounded up.
 /// Runs no kernel, but makes the lists of pixels: where these and the caller's arrays alone exceed `limit` (bytes),
 /// there are no further items.

@@ -6,24 +6,37 @@
 #include "mbirk/recon/fan_recon.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"
+#include "operations/direct_method.hpp"
 
 namespace mbirk::program {
 
-std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
-                                        view<float, 3> recon) {
-  std::vector<std::string> warnings;
-  std::visit([&]<class Geometry>(scan<Geometry> const& s) {
-    if constexpr (has_direct_recon<Geometry>) direct_recon(ctx, s, sinogram, recon, {}, &warnings);
-    else throw error(std::string(Geometry::beam) + " have no direct reconstruction, expected method vcd",
-                     source_location::current());
-  }, any);
-  return warnings;
-}
+namespace {
 
-void fan_filtered_recon(recon_context const& ctx, cone_parameters const& p, view<float const, 3> sinogram,
-                        view<float, 3> recon) {
-  fan_recon(ctx, p, sinogram, recon);
-}
+class on_host final : public reconstructor {
+ public:
+  explicit on_host(recon_context const& ctx) : ctx_(ctx) {}
+
+  std::vector<std::string> direct(recon_scan const& any, view<float const, 3> sinogram,
+                                  view<float, 3> recon) const override {
+    std::vector<std::string> warnings;
+    with_direct_recon(any, [&](auto const& s) { direct_recon(ctx_, s, sinogram, recon, {}, &warnings); });
+    return warnings;
+  }
+  void fan(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon) const override {
+    fan_recon(ctx_, p, sinogram, recon);
+  }
+  recon_log vcd(recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                view<float, 3> recon, recon_options const& options) const override {
+    return vcd_recon(ctx_, scan, sinogram, weights, recon, options);
+  }
+
+ private:
+  recon_context const& ctx_;
+};
+
+}  // namespace
+
+std::unique_ptr<reconstructor> host_reconstructor(recon_context const& ctx) { return std::make_unique<on_host>(ctx); }
 
 recon_log vcd_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
                     std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& options) {

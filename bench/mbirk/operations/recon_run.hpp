@@ -1,6 +1,7 @@
 // Reconstructions run by `mbirk recon` for any scan, declared here so that the library's templates are compiled once.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,15 +18,25 @@ using recon_scan = scan_variant;
 /// Long work is visible to `mbirk top` through this instrumentation.
 using recon_context = context<exec::host, instrument::any>;
 
-/// Filtered back projection (parallel beam) or FDK (cone beam). Returns warnings.
-/// @throws mbirk::error
-std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram,
-                                        view<float, 3> recon);
-
-/// Filtered back projection of a fan beam.
-/// @throws mbirk::error
-void fan_filtered_recon(recon_context const& ctx, cone_parameters const& p, view<float const, 3> sinogram,
-                        view<float, 3> recon);
+/// Reconstructs arrays of the host: there, or on a device, to which they are copied.
+class reconstructor {
+ public:
+  virtual ~reconstructor() = default;
+  /// Filtered back projection (parallel beam) or FDK (cone beam). Returns warnings.
+  /// @throws mbirk::error
+  virtual std::vector<std::string> direct(recon_scan const& scan, view<float const, 3> sinogram,
+                                          view<float, 3> recon) const = 0;
+  /// Filtered back projection of a fan beam.
+  /// @throws mbirk::error
+  virtual void fan(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon) const = 0;
+  /// Iterative reconstruction, see mbirk::recon.
+  /// @throws mbirk::error
+  virtual recon_log vcd(recon_scan const& scan, view<float const, 3> sinogram,
+                        std::optional<view<float const, 3>> weights, view<float, 3> recon,
+                        recon_options const& options) const = 0;
+};
+/// On the host. @param ctx  must outlive the result
+std::unique_ptr<reconstructor> host_reconstructor(recon_context const& ctx);
 
 /// Iterative reconstruction, see mbirk::recon.
 /// @throws mbirk::error

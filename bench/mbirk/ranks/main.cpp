@@ -97,7 +97,7 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
              "cone beam (fdk, vcd).\n"
              "Exit codes: 0 done, 1 a reconstruction was interrupted, 2 bad usage or input.");
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
-  auto const o = add_recon_options(*command);
+  auto const o = add_recon_options(*command, false);
   command->get_option("--checkpoint")->description("Save the state to this file for --resume (default: never)");
   command->get_option("--memory-limit")
       ->description("Refuse to start if a rank needs more memory, e.g. 8GiB (default: its share of what is available)");

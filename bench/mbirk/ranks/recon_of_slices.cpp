@@ -195,7 +195,7 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
       auto part = g;
       part.scan = slab.scan();
       record.warnings = naming(o.scan.files.input, [&] {
-        return direct_scan_recon(r.ctx, part, view<float, 3>(sinogram.data(), shape), x);
+        return direct_scan_recon(*host_reconstructor(r.ctx), part, view<float, 3>(sinogram.data(), shape), x);
       });
       stop_if_asked();
     });

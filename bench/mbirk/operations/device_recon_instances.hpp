@@ -1,0 +1,59 @@
+// Definitions of device_recon.hpp, for the sources that compile them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <variant>
+
+#include "mbirk/exec/array.hpp"
+#include "mbirk/recon/recon.hpp"
+#include "operations/device_recon.hpp"
+#include "operations/direct_method.hpp"
+
+namespace mbirk::program {
+
+template <class T> std::span<T> values_of(view<T, 3> const& dense) {
+  return {dense.data(), static_cast<std::size_t>(dense.size())};
+}
+
+template <class Context>
+std::vector<std::string> direct_on_device(Context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
+                                          view<float, 3> recon) {
+  using array = exec::array<float, decltype(Context::exec)>;
+  array const y(ctx.exec, values_of(sinogram), "the sinogram"), x(ctx.exec, recon.size(), "the reconstruction");
+  std::vector<std::string> warnings;
+  with_direct_recon(any, [&](auto const& s) {
+    direct_recon(ctx, s, view<float const, 3>(y.data(), sinogram.extents()), {x.data(), recon.extents()}, {},
+                 &warnings);
+  });
+  x.download(values_of(recon));
+  return warnings;
+}
+
+template <class Context>
+recon_log vcd_on_device(Context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
+                        std::optional<view<float const, 3>> weights, view<float, 3> recon,
+                        recon_options const& options) {
+  using array = exec::array<float, decltype(Context::exec)>;
+  array const y(ctx.exec, values_of(sinogram), "the sinogram"), x(ctx.exec, recon.size(), "the reconstruction");
+  std::optional<array> w;
+  std::optional<view<float const, 3>> device_weights;
+  if (weights) {
+    w.emplace(ctx.exec, values_of(*weights), "the weights");
+    device_weights.emplace(w->data(), weights->extents());
+  }
+  auto record = std::visit([&](auto const& s) {
+    return mbirk::recon(ctx, s, view<float const, 3>(y.data(), sinogram.extents()), device_weights,
+                        view<float, 3>(x.data(), recon.extents()), options);
+  }, any);
+  x.download(values_of(recon));
+  return record;
+}
+
+/// `template struct recon_instances<Context>;` compiles both.
+template <class Context> struct recon_instances {
+  static constexpr auto direct = &direct_on_device<Context>;
+  static constexpr auto vcd = &vcd_on_device<Context>;
+};
+
+}  // namespace mbirk::program
