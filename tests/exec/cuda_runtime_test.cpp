@@ -25,6 +25,10 @@ struct stand_in {
   std::map<void*, std::size_t> used, kept;   // allocated, and kept by the pool after it was freed
   std::vector<int> launched_on, allocated_on;
   int pool_calls = 0, plain_calls = 0, described = 0, trims = 0;
+  std::size_t pinned = 0;
+  bool copies_wait = false;                  // until their event is waited for
+  std::map<cudaEvent_t, int> pending;        // copies before an event
+  int unrecorded = 0, waits = 0;
 
   std::size_t total() const {
     std::size_t sum = 0;
@@ -135,6 +139,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+  runtime.pinned += bytes;
   *p = ::operator new(bytes);
   return cudaSuccess;
 }
@@ -143,16 +148,30 @@ cudaError_t cudaFreeHost(void* p) {
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  static std::uintptr_t number = 0;
+  *event = reinterpret_cast<cudaEvent_t>(++number);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  if (runtime.copies_wait) runtime.pending[event] = runtime.unrecorded;
+  runtime.unrecorded = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return runtime.pending.contains(event) ? cudaErrorNotReady : cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  runtime.waits += static_cast<int>(runtime.pending.erase(event));
+  return cudaSuccess;
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
   *milliseconds = 0;
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+  ++runtime.unrecorded;
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
@@ -183,6 +202,9 @@ struct CudaRuntime : ::testing::Test {
   void SetUp() override {
     runtime = {};
     current = 0;
+  }
+  void TearDown() override {
+    while (!runtime.kept.empty()) drop(runtime.kept, runtime.kept.begin()->first);
   }
 };
 
@@ -255,6 +277,32 @@ TEST_F(CudaRuntime, GivesBackMemoryBeforeItRunsOut) {
   policy.deallocate(policy.allocate(700), 700);
   runtime.kept.clear();
   ::operator delete(larger);
+}
+
+// Uploads that are larger than a piece take the memory of two pieces, whatever their size; each piece waits only for
+// the copy of the one before the last.
+TEST_F(CudaRuntime, LargeUploadsGoInPieces) {
+  constexpr std::size_t piece = std::size_t{32} << 20;
+  std::vector<float> values(piece * 7 / 8);  // 3.5 pieces
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k % 8191);
+  runtime.memory = values.size() * sizeof(float);
+  runtime.copies_wait = true;
+  {
+    exec::cuda const policy;
+    exec::array<float, exec::cuda> const there(policy, values);
+    EXPECT_EQ(runtime.pinned, 2 * piece);
+    EXPECT_EQ(runtime.waits, 2) << "the third and the fourth";
+    EXPECT_EQ(policy.transfers().uploads, 1);
+    EXPECT_EQ(policy.transfers().bytes_up, static_cast<index_t>(values.size() * sizeof(float)));
+    std::vector<float> back(values.size());
+    there.download(back);
+    EXPECT_TRUE(back == values);
+    policy.upload(there.data(), values.data(), piece + 4);
+    EXPECT_EQ(runtime.pinned, 2 * piece);
+    EXPECT_EQ(runtime.waits, 4);
+    policy.upload(there.data(), values.data(), piece);  // one block, which is free again later
+    EXPECT_EQ(runtime.pinned, 3 * piece);
+  }
 }
 
 TEST_F(CudaRuntime, AsksOnceHowManyWarpsOfAKernelFit) {

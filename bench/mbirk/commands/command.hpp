@@ -28,13 +28,13 @@ using chosen_command = std::function<int()>;
 /// @param on_devices  whether the command can run operations on devices
 inline void add_common_options(CLI::App& command, common_options& options, bool on_devices = false) {
 #if defined(MBIRK_WITH_CUDA)
-  constexpr char const* all_built = "host,cuda,emulated";
+  constexpr char const* all_built = "{host,cuda,emulated}";
 #else
-  constexpr char const* all_built = "host,emulated";
+  constexpr char const* all_built = "{host,emulated}";
 #endif
   // Help shows what can work here; the other names end with another exit code than misspelt ones.
   auto known = CLI::IsMember({"host", "cuda", "emulated"});
-  known.description(on_devices ? all_built : "host");
+  known.description(on_devices ? all_built : "{host}");
   command.add_option("--policy", options.policy, "Where operations run")
       ->check(known)
       ->type_name("NAME")

@@ -75,8 +75,9 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
     needed.push_back({"lists of pixels", pixels * (16 + 20 * partitions)});
 
     if (question.on_device) {
-      // Uploads go through pinned memory of their size, and a checkpoint or an interruption copies the state.
-      needed.push_back({"copies for the device", samples * (question.weighted ? 2 : 1)});
+      // Uploads go through pinned memory, and a checkpoint or an interruption copies the state.
+      constexpr double pinned = 64 << 20;
+      needed.push_back({"pinned for uploads", std::min(pinned, samples)});
       if (question.vcd) needed.push_back({"copy for a checkpoint", 2 * voxels + samples});
     } else if (total_bytes(needed) <= limit) {
       instrument::size_record size;

@@ -17,6 +17,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -79,26 +80,32 @@ class cuda_state {
   }
   ~cuda_state() {
     cudaStreamSynchronize(stream);
-    for (auto& b : pinned_) {
-      cudaEventDestroy(b.done);
-      cudaFreeHost(b.memory);
-    }
+    for (auto& b : pinned_) release(b);
+    for (auto& b : pieces_)
+      if (b) release(*b);
     if (pool) cudaMemPoolDestroy(pool);
     if (own_stream) cudaStreamDestroy(own_stream);
   }
   cuda_state(cuda_state const&) = delete;
   cuda_state& operator=(cuda_state const&) = delete;
 
-  /// Copies through pinned memory, because a copy from pageable memory would wait for the stream. Pinned blocks
-  /// captured in a graph are not reused.
+  /// Copies through pinned memory, because a copy from pageable memory would wait for the stream. Large arrays go in
+  /// pieces through two blocks in turn, one of which is filled while the other is copied. Pinned blocks captured in a
+  /// graph are not reused.
   void upload(void* to, void const* from, std::size_t bytes) {
     std::lock_guard const lock(mutex_);
     device_guard const current(device);
-    bool const in_graph = captured();
-    auto& block = find_pinned(bytes, in_graph);
-    std::memcpy(block.memory, from, bytes);
-    check_cuda(cudaMemcpyAsync(to, block.memory, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
-    if (!in_graph) check_cuda(cudaEventRecord(block.done, stream), "cudaEventRecord");
+    bool const in_graph = captured(), whole = in_graph || bytes <= pinned_piece;
+    std::size_t done = 0;
+    do {
+      std::size_t const now = whole ? bytes : std::min(pinned_piece, bytes - done);
+      auto& block = whole ? find_pinned(bytes, in_graph) : find_piece();
+      std::memcpy(block.memory, static_cast<char const*>(from) + done, now);
+      check_cuda(cudaMemcpyAsync(static_cast<char*>(to) + done, block.memory, now, cudaMemcpyHostToDevice, stream),
+                 "cudaMemcpyAsync");
+      if (!in_graph) check_cuda(cudaEventRecord(block.done, stream), "cudaEventRecord");
+      done += now;
+    } while (done < bytes);
     uploads += 1;
     bytes_up += static_cast<index_t>(bytes);
   }
@@ -151,6 +158,7 @@ class cuda_state {
   std::atomic<index_t> uploads = 0, bytes_up = 0, downloads = 0, bytes_down = 0;
 
  private:
+  static constexpr std::size_t pinned_piece = std::size_t{32} << 20;
   using kernel_query = bool (*)(cudaFuncAttributes&, int&);
   struct pinned_block {
     void* memory;
@@ -167,6 +175,17 @@ class cuda_state {
         if (state == cudaSuccess) return b;
         if (state != cudaErrorNotReady) check_cuda(state, "cudaEventQuery");
       }
+    return pinned_.emplace_back(make_pinned(bytes, in_graph));
+  }
+  /// The block whose turn it is, once it has been copied.
+  pinned_block& find_piece() {
+    auto& block = pieces_[next_piece_];
+    next_piece_ = 1 - next_piece_;
+    if (!block) block = make_pinned(pinned_piece, false);
+    else check_cuda(cudaEventSynchronize(block->done), "cudaEventSynchronize");
+    return *block;
+  }
+  static pinned_block make_pinned(std::size_t bytes, bool in_graph) {
     outside_of_capture const allowed;
     pinned_block block{nullptr, bytes, nullptr, in_graph};
     cudaError_t status = cudaMallocHost(&block.memory, bytes);
@@ -175,9 +194,13 @@ class cuda_state {
       if (block.memory) cudaFreeHost(block.memory);
       check_cuda(status, "cudaMallocHost");
     }
-    return pinned_.emplace_back(block);
+    return block;
   }
 
+  static void release(pinned_block const& b) noexcept {
+    cudaEventDestroy(b.done);
+    cudaFreeHost(b.memory);
+  }
   bool captured() const {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
@@ -189,6 +212,8 @@ class cuda_state {
 
   std::mutex mutex_;
   std::list<pinned_block> pinned_;
+  std::optional<pinned_block> pieces_[2];  // of large uploads
+  int next_piece_ = 0;
   std::map<kernel_query, int> resident_;
 };
 
