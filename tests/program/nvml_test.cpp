@@ -11,7 +11,9 @@ using mbirk::program::nvml;
 
 struct Nvml : testing::Test {
   static void set(char const* name, char const* value) { ASSERT_EQ(::setenv(name, value, 1), 0); }
-  void TearDown() override { ::unsetenv("FAKE_NVML_STATUS"), ::unsetenv("FAKE_NVML_PROCESS"), ::unsetenv("FAKE_NVML_ENERGY"); }
+  void TearDown() override {
+    for (auto const* name : {"FAKE_NVML_STATUS", "FAKE_NVML_PROCESS", "FAKE_NVML_ENERGY"}) ::unsetenv(name);
+  }
 };
 
 TEST_F(Nvml, WhatTheDriverTells) {

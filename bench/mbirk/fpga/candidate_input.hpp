@@ -39,7 +39,8 @@ struct measured_machine {
     return found == watts_of.end() ? watts : found->second;
   }
 };
-/// Parses "environment", "ceilings" and the energy in "hardware" of "cost_analysis"; under the policy cuda, a known device gets the numbers of its data sheet.
+/// Parses "environment", "ceilings" and the energy in "hardware" of "cost_analysis"; under the policy cuda, a known
+/// device gets the numbers of its data sheet.
 measured_machine machine_of(json_field const& root, std::vector<profile::fpga::device> const& devices);
 
 /// "time" of an entry of "measurements", in seconds.

@@ -366,7 +366,8 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     if constexpr (requires { p.parallel_rays; })
       if (imported_rays) {
         if (params.has("parallel_rays") && p.parallel_rays != *imported_rays)
-          params.at("parallel_rays", "").wrong(*imported_rays ? "true, as in view_vectors" : "false, as in view_vectors");
+          params.at("parallel_rays", "").wrong((*imported_rays ? "true" : "false") +
+                                               std::string(", as in view_vectors"));
         p.parallel_rays = *imported_rays;
       }
     try {

@@ -1,5 +1,5 @@
-// The rows of the table of parameters (recon/parameters.hpp) as files have them: members of `params`, and lists with one
-// entry per view beside it.
+// The rows of the table of parameters (recon/parameters.hpp) as files have them: members of `params`, and beside it
+// lists with one entry per view.
 #pragma once
 
 #include <algorithm>

@@ -35,9 +35,9 @@ struct memory_question {
   bool on_device = false;  ///< temporaries are in the memory of a device
 };
 
-/// The arrays of the host at the moment of the highest use, largest first: those of the caller, and the temporaries that
-/// instrument::sizing finds, to the byte. The lists and plans of pixels, which it leaves out, are one item, rounded up.
-/// Runs no kernel, but makes the lists of pixels: where these and the caller's arrays alone exceed `limit` (bytes),
+/// The arrays of the host at the moment of the highest use, largest first: those of the caller, and the temporaries
+/// that instrument::sizing finds, to the byte. The lists and plans of pixels, which it leaves out, are one item, rounded
+/// up. Runs no kernel, but makes the lists of pixels: where these and the caller's arrays alone exceed `limit` (bytes),
 /// there are no further items.
 std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                                       memory_question const& question,
