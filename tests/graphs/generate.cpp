@@ -128,6 +128,12 @@ template <class Scan> void add_scan(output& out, golden_case const& c) {
   out.add(record::sparse_back_project(s, pixels, 2), &c, with_views({"sinogram", "pixel_indices"}),
           {"out_sparse_back_project_coeff_power2"});
   out.add(record::direct_filter(s), &c, {"sinogram"}, {"out_direct_filter"});
+  // Their golden results are volumes, or those of whole runs: generated_test.cpp compares with parts of them.
+  index_t const all = std::ssize(s.full_indices());
+  out.add(record::direct_recon(s, all), nullptr, {}, {});
+  out.add(record::gen_weights_mar(s, 1, 3, all), nullptr, {}, {});
+  out.add(record::vcd_subset_update(s, qggmrf_parameters{}, 1, 1.5, pixels), nullptr, {}, {});
+  out.add(record::prox_map_subset_update(s, 1, 1, 1.5, pixels), nullptr, {}, {});
 }
 
 }  // namespace
