@@ -128,7 +128,7 @@ template <class Scan> void add_scan(output& out, golden_case const& c) {
   out.add(record::sparse_back_project(s, pixels, 2), &c, with_views({"sinogram", "pixel_indices"}),
           {"out_sparse_back_project_coeff_power2"});
   out.add(record::direct_filter(s), &c, {"sinogram"}, {"out_direct_filter"});
-  // Their golden results are volumes, or those of whole runs: generated_test.cpp compares with parts of them.
+  // generated_test.cpp compares these with the golden volumes, or with each other.
   index_t const all = std::ssize(s.full_indices());
   out.add(record::direct_recon(s, all), nullptr, {}, {});
   out.add(record::gen_weights_mar(s, 1, 3, all), nullptr, {}, {});

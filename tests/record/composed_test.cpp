@@ -14,8 +14,8 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-/// A graph has literals in float32, so positions up to the distance of the source, 60, are off by 2^-24 of that, in every
-/// view.
+/// A graph has literals in float32, so positions up to the distance of the source, 60, are off by 2^-24 of that, in
+/// every view.
 double literal_error(any_scan const& s) { return 60 * 0x1p-24 * static_cast<double>(sinogram_shape(s)[0]); }
 
 struct ComposedGraph : ::testing::TestWithParam<geometry_case> {

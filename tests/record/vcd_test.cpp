@@ -6,7 +6,6 @@
 
 #include "mbirk/record/operations.hpp"
 #include "mbirk/record/rewrite.hpp"
-#include "mbirk/recon/damping.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "recon/recon_oracle.hpp"
 #include "recon/recon_support.hpp"
@@ -48,7 +47,7 @@ struct VcdUpdate : ::testing::TestWithParam<update_case> {
   shape_3 const shape = recon_shape(problem.scan), samples = sinogram_shape(problem.scan);
   index_t const count = std::ssize(pixels), slices = shape[2];
   qggmrf_parameters prior{.sigma_x = 0.2};
-  std::vector<double> x, e, w, v, hessian, values, error;
+  std::vector<double> x, e, w, v, hessian, damping, values, error;
 
   VcdUpdate() {
     problem.weights = patchy_weights(problem.scan, 77);
@@ -57,11 +56,14 @@ struct VcdUpdate : ::testing::TestWithParam<update_case> {
     auto& o = problem.options;
     o.granularity = {1}, o.partition_sequence = {0}, o.max_iterations = 0;
     system_matrix const a(problem.scan);
-    vcd_oracle const before(problem.scan, a, problem.sinogram.data, problem.weights->data, problem.start.data, o, given);
+    auto const run = [&] {
+      return vcd_oracle(problem.scan, a, problem.sinogram.data, problem.weights->data, problem.start.data, o, given);
+    };
+    auto const before = run();
     o.max_iterations = 1;
-    vcd_oracle const after(problem.scan, a, problem.sinogram.data, problem.weights->data, problem.start.data, o, given);
+    auto const after = run();
     x = before.x, e = before.e, error = after.e, w = numbers(problem.weights->data), v = numbers(given);
-    hessian = listed(before.hessian), values = listed(after.x);
+    hessian = listed(before.hessian), damping = before.damping(), values = listed(after.x);
     EXPECT_FALSE(after.repeats_within_a_subset);
     EXPECT_NE(after.x, before.x);
   }
@@ -72,17 +74,12 @@ struct VcdUpdate : ::testing::TestWithParam<update_case> {
       for (index_t k = 0; k < slices; ++k) columns.push_back(image[static_cast<std::size_t>(p * slices + k)]);
     return columns;
   }
-  template <class Geometry> std::vector<float> damping(scan<Geometry> const& s) const {
-    if constexpr (Geometry::has_slice_damping) return slice_damping(s);
-    else return {};
-  }
 };
 
 TEST_P(VcdUpdate, IsThatOfTheOracle) {
   std::visit([&]<class Geometry>(scan<Geometry> const& s) {
     owning_interpreter m;
     std::vector<double> new_values(hessian.size()), new_error(e.size());
-    auto const factors = damping(s);
     auto const sinogram = [&](auto& data) { return view<double, 3>(data.data(), samples); };
     auto const image = [&](auto& data) { return view<double, 3>(data.data(), shape); };
     auto const columns = [&](auto& data) { return view<double, 2>(data.data(), {count, slices}); };
@@ -94,7 +91,7 @@ TEST_P(VcdUpdate, IsThatOfTheOracle) {
                                     columns(new_values), sinogram(new_error));
     };
     auto const update_by = [&](auto const& term) {
-      if constexpr (Geometry::has_slice_damping) update(term, m.input(view<float const, 1>(factors.data(), {slices})));
+      if constexpr (Geometry::has_slice_damping) update(term, m.input(view<double, 1>(damping.data(), {slices})));
       else update(term, definition::undamped{});
     };
     if (proximal) update_by(definition::proximal_prior{*problem.options.sigma_prox, m.input(image(v))});
@@ -113,11 +110,10 @@ TEST_P(VcdUpdate, ItsGraphComputesTheSameBeforeAndAfterFusion) {
       EXPECT_EQ(std::count_if(g.arrays.begin(), g.arrays.end(), [&](auto const& b) { return b.name == a.name; }), 1)
           << a.name;
     auto in = inputs_of(s, pixels);
-    EXPECT_LE(std::count_if(g.arrays.begin(), g.arrays.end(), [](auto const& a) { return a.name.starts_with("angles"); }),
-              1)
-        << "both projectors read one array";
+    auto const angles = [](auto const& a) { return a.name.starts_with("angles"); };
+    EXPECT_LE(std::count_if(g.arrays.begin(), g.arrays.end(), angles), 1) << "both projectors read one array";
     in["recon"] = x, in["error"] = e, in["weights"] = w, in["hessian"] = hessian, in["prox_input"] = v;
-    in["slice_damping"] = numbers(damping(s));
+    in["slice_damping"] = damping;
     array<3> tuned(shape);
     auto call = o;
     call.init_recon = problem.start.all();

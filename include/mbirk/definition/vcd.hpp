@@ -54,8 +54,8 @@ auto prior_at_pixels(M& m, std::array<index_t, 3> const& shape, proximal_prior<I
 /// Stands in for the damping factors of an update without slice damping.
 struct undamped {};
 
-/// shift[k] = (1 - s_k) times the mean of G over the pixels, weighted by 1 / K: the part of a slice's mean gradient that
-/// slice damping takes away. Without damping it is 0.
+/// shift[k] = (1 - s_k) times the mean of G over the pixels, weighted by 1 / K: the part of the mean gradient of a
+/// slice that damping takes away. Without damping it is 0.
 template <class M, class Damping, class Gradient, class Curvature>
 auto slice_shifts(M& m, Damping damping, index_t count, index_t slices, Gradient const& gradient,
                   Curvature const& curvature) {

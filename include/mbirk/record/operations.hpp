@@ -103,8 +103,8 @@ graph subset_update(char const* operation, Scan const& s, double sigma_y, double
 }  // namespace detail
 
 /// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices
-/// (pixels) -> new_values (pixels, slices), new_error (views, rows, channels). One subset update of recon. In geometries
-/// with slice damping its factors (slices) are an input, slice_damping.
+/// (pixels) -> new_values (pixels, slices), new_error (views, rows, channels). One subset update of recon. In
+/// geometries with slice damping its factors (slices) are an input, slice_damping.
 template <class Scan>
 graph vcd_subset_update(Scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha, index_t pixels) {
   return detail::subset_update("vcd_subset_update", s, sigma_y, max_alpha, pixels, [&](recorder&) { return v; });

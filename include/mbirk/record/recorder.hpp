@@ -298,7 +298,8 @@ class recorder {
   template <class... I> void add(target to, real const& x, I const&... i) { state(true, to, x, i...); }
 
  private:
-  /// Appends _2, _3, ... to a name that the graph already has: both projections of an update have a temporary `columns`.
+  /// Appends _2, _3, ... to a name that the graph already has: both projections of a subset update have a temporary
+  /// `columns`.
   int declare(std::string const& name, type element, std::vector<index_t> shape, array_use use) {
     auto const taken = [&](std::string const& s) {
       return std::any_of(into_->arrays.begin(), into_->arrays.end(), [&](auto const& a) { return a.name == s; });
