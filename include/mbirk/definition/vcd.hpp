@@ -54,23 +54,25 @@ auto prior_at_pixels(M& m, std::array<index_t, 3> const& shape, proximal_prior<I
 /// Stands in for the damping factors of an update without slice damping.
 struct undamped {};
 
-/// shift[k] = (1 - s_k) times the mean of G over the pixels, weighted by 1 / K: the part of the mean gradient of a
-/// slice that damping takes away. Without damping it is 0.
+/// shift(k) = (1 - s_k) times the mean of G over the pixels, weighted by 1 / K: the part of the mean gradient of a
+/// slice that damping takes away. Without damping it is 0. One stage stores both sums of a slice, so that a fused graph
+/// does not compute them again for every voxel.
 template <class M, class Damping, class Gradient, class Curvature>
 auto slice_shifts(M& m, Damping damping, index_t count, index_t slices, Gradient const& gradient,
                   Curvature const& curvature) {
   using T = typename M::real;
   using I = typename M::index;
   if constexpr (std::is_same_v<Damping, undamped>) {
-    return constant_input<T>{T(0.0)};
+    return [](I) { return T(0.0); };
   } else {
-    auto const shift = m.temporary("slice_shift", {slices});
-    m.each("slice means", {"slice", slices}, [&](I k) {
-      T const ratio = m.sum("pixel", count, [&](I p) { return gradient(p, k) / curvature(p, k); });
-      T const inverse = m.sum("pixel", count, [&](I p) { return T(1.0) / curvature(p, k); });
-      m.store(shift, (T(1.0) - damping.at(k)) * (ratio / inverse), k);
+    auto const gradients = m.temporary("slice_gradients", {slices}), weights = m.temporary("slice_weights", {slices});
+    m.each("slice sums", {"slice", slices}, [&](I k) {
+      m.store(gradients, m.sum("pixel", count, [&](I p) { return gradient(p, k) / curvature(p, k); }), k);
+      m.store(weights, m.sum("pixel", count, [&](I p) { return T(1.0) / curvature(p, k); }), k);
     });
-    return m.input(shift);
+    return [damping, gradient_sum = m.input(gradients), weight_sum = m.input(weights)](I k) {
+      return (T(1.0) - damping.at(k)) * (gradient_sum.at(k) / weight_sum.at(k));
+    };
   }
 }
 
@@ -108,7 +110,7 @@ void vcd_subset_update(M& m, scan<Geometry> const& s, Prior const& prior, Dampin
   auto const direction = m.temporary("direction", {count, g.slices});
   auto const d = m.input(direction);
   m.each("direction", pixel, slice, [&](I p, I k) {
-    m.store(direction, (shift.at(k) - gradient(p, k)) / curvature(p, k), p, k);
+    m.store(direction, (shift(k) - gradient(p, k)) / curvature(p, k), p, k);
   });
   auto const projection = m.temporary("projection", {g.views, g.rows, g.channels});
   auto const z = m.input(projection);
