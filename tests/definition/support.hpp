@@ -2,7 +2,9 @@
 // projector tests.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <deque>
 #include <vector>
 
 #include "mbirk/definition/cone.hpp"
@@ -18,6 +20,21 @@ using pixel_list = std::vector<std::int32_t>;
 inline std::size_t count_of(std::array<index_t, 3> const& shape) {
   return static_cast<std::size_t>(shape[0] * shape[1] * shape[2]);
 }
+
+/// The plain interpreter in double with temporaries of its own, for definitions that are made of others.
+class owning_interpreter : public definition::plain_interpreter<double> {
+ public:
+  template <int Rank> view<double, Rank> temporary(char const*, index_t const (&shape)[Rank]) {
+    std::array<index_t, Rank> extents;
+    std::copy_n(shape, Rank, extents.begin());
+    std::size_t size = 1;
+    for (index_t const n : extents) size *= static_cast<std::size_t>(n);
+    return {owned_.emplace_back(size).data(), extents};
+  }
+
+ private:
+  std::deque<std::vector<double>> owned_;
+};
 
 /// Projection: (pixels, slices) to (views, rows, channels).
 template <class E>

@@ -113,7 +113,23 @@ class output {
   json cases_ = json::array();
 };
 
-template <class Scan> void add_scan(output& out, golden_case const& c) {
+/// The golden direct reconstruction at the pixels of the mask, as files beside the modules.
+struct listed_image { std::string pixels, values; };
+template <class Scan> listed_image write_direct_recon(Scan const& s, golden_case const& c, fs::path const& to) {
+  auto const image = read_npy<float>(c.folder / "out_direct_recon.npy");
+  auto const& mask = s.full_indices();
+  auto const slices = s.recon_shape()[2];
+  npy_array<std::int32_t> const pixels{{std::ssize(mask)}, {mask.begin(), mask.end()}};
+  npy_array<float> values{{std::ssize(mask), slices}, {}};
+  for (auto const p : mask)
+    values.data.insert(values.data.end(), image.data.begin() + p * slices, image.data.begin() + (p + 1) * slices);
+  auto const stem = (fs::absolute(to) / (std::string(Scan::geometry_type::name) + "_direct_recon_")).string();
+  write_npy(stem + "pixels.npy", pixels);
+  write_npy(stem + "values.npy", values);
+  return {stem + "pixels", stem + "values"};
+}
+
+template <class Scan> void add_scan(output& out, golden_case const& c, fs::path const& to) {
   Scan const s(c.parameters<typename Scan::parameters>());
   auto const pixels = c.pixels();
   std::vector<std::string> views{"angles"};
@@ -128,6 +144,14 @@ template <class Scan> void add_scan(output& out, golden_case const& c) {
   out.add(record::sparse_back_project(s, pixels, 2), &c, with_views({"sinogram", "pixel_indices"}),
           {"out_sparse_back_project_coeff_power2"});
   out.add(record::direct_filter(s), &c, {"sinogram"}, {"out_direct_filter"});
+  index_t const all = std::ssize(s.full_indices());
+  auto const direct = write_direct_recon(s, c, to);
+  out.add(record::direct_recon(s, all), &c, with_views({"sinogram", direct.pixels}), {direct.values});
+  // No golden case has results of a subset update, and metal may be decided either way in some samples:
+  // generated_test.cpp compares these.
+  out.add(record::gen_weights_mar(s, 1, 3, all), nullptr, {}, {});
+  out.add(record::vcd_subset_update(s, qggmrf_parameters{}, 1, 1.5, pixels), nullptr, {}, {});
+  out.add(record::prox_map_subset_update(s, 1, 1, 1.5, pixels), nullptr, {}, {});
 }
 
 }  // namespace
@@ -140,8 +164,8 @@ int main(int argc, char** argv) {
     fs::create_directories(to);
     output out(to);
     golden_case const parallel(golden / "parallel_odd"), cone(golden / "cone_odd"), utilities(golden / "utilities");
-    add_scan<parallel_scan>(out, parallel);
-    add_scan<cone_scan>(out, cone);
+    add_scan<parallel_scan>(out, parallel, to);
+    add_scan<cone_scan>(out, cone, to);
     out.add(record::gen_weights_transmission(parallel.shape("sinogram_shape")), &parallel, {"sinogram"},
             {"out_gen_weights_weight_typetransmission"});
     auto const image = read_npy<float>(utilities.folder / "image.npy").shape;

@@ -1,7 +1,9 @@
 // Trace files of mbirk profile and mbirk run, read by a checker of their rules and, if a browser and the package xprof
 // are installed, by a viewer.
 #include <set>
+#include <variant>
 
+#include "mbirk/geometry/list.hpp"
 #include "program.hpp"
 
 namespace mbirk::test {
@@ -53,7 +55,9 @@ TEST_F(ProfileTrace, FollowsTheRules) {
   for (char const* name : {"parallel_back_project", "cone_forward_project", "cone_mbir_recon", "qggmrf_denoise"})
     EXPECT_TRUE(operations.contains(name)) << name;
   EXPECT_GT(counted, kernels / 2) << kernels;
-  EXPECT_EQ(profile.files("_subset_update.html").size(), 1u) << "the graph of a reconstruction in parallel beam";
+  std::size_t const scans = std::variant_size_v<scan_variant>;
+  EXPECT_EQ(profile.files("_subset_update.html").size(), 2 * scans) << "of recon and prox_map in every geometry";
+  EXPECT_EQ(profile.files("_init_recon.html").size(), scans) << "of weights by an initial reconstruction";
 }
 
 TEST_F(ProfileTrace, OfADevice) {

@@ -70,6 +70,8 @@ class vcd_oracle {
     run(masked_in(s));
   }
 
+  /// Damping factors of the slices, in double; 1 without damping.
+  std::vector<double> const& damping() const { return damping_; }
   /// The objective: 1/(2 sigma_y^2) sum w (y - A x)^2 + h(x).
   double objective() const {
     double sum = 0;

@@ -281,9 +281,10 @@ class profile_run {
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
     operation_counts counts(m, n);
     report_["cost_analysis"][size][entry.name] = std::move(counts.cost);
-    if (!options_.no_graphs)
-      if (auto graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps); !graphs.is_null())
-        report_["graphs"][size][entry.name] = std::move(graphs);
+    if (!options_.no_graphs) {
+      auto const graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps);
+      for (auto const& [of, forms] : graphs.items()) report_["graphs"][size][of] = forms;
+    }
     if (auto const* kernels = options_.traces() ? counts.traced(m) : nullptr) {
       results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));
       traced.record = *kernels;

@@ -68,11 +68,60 @@ json kinds_of(record::graph_cost const& c) {
   return kinds;
 }
 
-/// One subset update of a parallel-beam reconstruction: all pixels, as in its first iteration, and sigmas of 1.
-std::optional<record::graph> subset_update_of(profile_entry const& entry, profile_problem const& problem) {
-  auto const* scan = std::get_if<parallel_scan>(&problem.scan());
-  if (!scan || entry.op->name != "recon") return std::nullopt;
-  return record::vcd_subset_update(*scan, qggmrf_parameters{}, 1, 1.5, std::ssize(scan->full_indices()));
+/// Graph of a part of an operation, or of a way to call it that the profile does not time, and its name after that of
+/// the operation.
+struct partial_graph {
+  char const* name;
+  record::graph graph;
+};
+/// One subset update of an iterative reconstruction: all pixels, as in its first iteration, and sigmas of 1. Weights by
+/// an initial reconstruction, with the default beta and gamma.
+std::optional<partial_graph> partial_graph_of(profile_entry const& entry, profile_problem const& problem) {
+  return std::visit(
+      [&](auto const& scan) -> std::optional<partial_graph> {
+        if constexpr (requires { scan.geometry(); }) {
+          index_t const all = std::ssize(scan.full_indices());
+          auto const& op = entry.op->body;
+          if (op == "recon")
+            return partial_graph{"subset_update", record::vcd_subset_update(scan, qggmrf_parameters{}, 1, 1.5, all)};
+          if (op == "prox_map")
+            return partial_graph{"subset_update", record::prox_map_subset_update(scan, 1, 1, 1.5, all)};
+          if (op == "gen_weights_mar")
+            return partial_graph{"init_recon", record::gen_weights_mar(scan, 1, 3, all)};
+        }
+        return std::nullopt;
+      },
+      problem.scan());
+}
+
+/// Writes the files of a graph and returns its costs by form.
+json write_graph(std::filesystem::path const& folder, std::string const& name, std::string const& stem,
+                 record::graph const& graph, bool steps) {
+  auto forms = record::fusion_forms(graph);
+  json costs = json::object();
+  for (auto& form : forms) {
+    auto& g = form.g;
+    auto const suffix = suffix_of(form), module = stem + suffix + ".mlir";
+    g.name = name + suffix;
+    record::axis_set sequential;
+    if (record::largest_tensor_bytes(g, {}) > record::largest_tensor_at_once)
+      sequential = record::axes_called(g, "view");
+    auto const hlo = record::to_stablehlo(g, sequential);
+    write(folder / module, hlo.module);
+    auto const c = record::cost_of(g);
+    costs[form.name] = {{"stages", g.stages.size()},
+                        {"flops", c.flops()},
+                        {"transcendentals", c.transcendentals()},
+                        {"bytes compulsory", c.bytes_compulsory},
+                        {"bytes between stages", c.bytes_between},
+                        {"operations", kinds_of(c)},
+                        {"module", module},
+                        {"xla flops", hlo.cost.flops},
+                        {"xla transcendentals", hlo.cost.transcendentals},
+                        {"while loops", hlo.module.find("stablehlo.while") != std::string::npos}};
+  }
+  write_forms(folder, stem, graph, forms, steps);
+  return costs;
 }
 
 }  // namespace
@@ -92,8 +141,10 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
           if (op == "sparse_back_project") return record::sparse_back_project(scan, listed());
           if (op == "hessian_diagonal")
             return record::sparse_back_project(scan, scan.recon_shape()[0] * scan.recon_shape()[1], 2);
-          if constexpr (has_direct_recon<typename std::decay_t<decltype(scan)>::geometry_type>)
+          if constexpr (has_direct_recon<typename std::decay_t<decltype(scan)>::geometry_type>) {
             if (op == "direct_filter") return record::direct_filter(scan);
+            if (op == "direct_recon") return record::direct_recon(scan, all);
+          }
           if (op == "gen_weights") return record::gen_weights_transmission(scan.sinogram_shape());
           if (op == "median_filter3d") return record::median_filter3d(scan.recon_shape());
           if (op == "qggmrf_denoise")
@@ -107,35 +158,14 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
 
 json write_graphs(std::filesystem::path const& folder, profile_entry const& entry, profile_problem const& problem,
                   index_t n, bool steps) {
-  auto const stem = fmt::format("{}_v{}", entry.name, n);
-  if (auto const update = subset_update_of(entry, problem))
-    write_forms(folder, stem + "_subset_update", *update, record::fusion_forms(*update), steps);
-  auto const found = graph_of(entry, problem);
-  if (!found) return nullptr;
-  auto forms = record::fusion_forms(*found);
   json costs = json::object();
-  for (auto& form : forms) {
-    auto& g = form.g;
-    auto const suffix = suffix_of(form), module = stem + suffix + ".mlir";
-    g.name = entry.name + suffix;
-    record::axis_set sequential;
-    if (record::largest_tensor_bytes(g, {}) > record::largest_tensor_at_once)
-      sequential = record::axes_called(g, "view");
-    auto const hlo = record::to_stablehlo(g, sequential);
-    write(folder / module, hlo.module);
-    auto const c = record::cost_of(g);
-    costs[form.name] = {{"stages", g.stages.size()},
-                        {"flops", c.flops()},
-                        {"transcendentals", c.transcendentals()},
-                        {"bytes compulsory", c.bytes_compulsory},
-                        {"bytes between stages", c.bytes_between},
-                        {"operations", kinds_of(c)},
-                        {"module", module},
-                        {"xla flops", hlo.cost.flops},
-                        {"xla transcendentals", hlo.cost.transcendentals},
-                        {"while loops", hlo.module.find("stablehlo.while") != std::string::npos}};
+  auto const stem = fmt::format("{}_v{}", entry.name, n);
+  if (auto const part = partial_graph_of(entry, problem)) {
+    auto const name = entry.name + '_' + part->name;
+    costs[name] = write_graph(folder, name, stem + '_' + part->name, part->graph, steps);
   }
-  write_forms(folder, stem, *found, forms, steps);
+  if (auto const whole = graph_of(entry, problem))
+    costs[entry.name] = write_graph(folder, entry.name, stem, *whole, steps);
   return costs;
 }
 

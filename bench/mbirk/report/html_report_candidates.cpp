@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "input/json_field.hpp"
 #include "report/html_report_plot.hpp"
@@ -288,7 +289,8 @@ std::string graphs_table(profile const& p, json const& run, std::vector<report_l
            {"bytes between stages"},
            {"traffic over as written"}});
   for (auto const& [name, forms] : root.at("graphs", "").at(std::to_string(size), "").members()) {
-    auto const file = fmt::format("{}_v{}.html", name, size);
+    auto const module = forms.at("as written", "a graph").at("module", "a file").text("a file");
+    auto const file = std::filesystem::path(module).replace_extension(".html").string();
     auto const page =
         std::find_if(links.begin(), links.end(), [&](auto const& l) { return l.kind == "graphs" && l.name == file; });
     auto const cell_of_name = page == links.end() ? text_cell(name)

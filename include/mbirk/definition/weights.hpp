@@ -16,6 +16,14 @@ using std::exp;
 template <class T> MBIRK_HD MBIRK_INLINE T transmission_weight(T y, T scale) noexcept { return exp(y * scale); }
 /// 1 / (|y| + 0.1).
 template <class T> MBIRK_HD MBIRK_INLINE T emission_weight(T y) noexcept { return T(1.0) / (abs(y) + T(0.1)); }
+/// 1 where x > threshold, else 0.
+template <class T> MBIRK_HD MBIRK_INLINE T above_threshold(T x, T threshold) noexcept {
+  return select(threshold < x, T(1.0), T(0.0));
+}
+/// exp(metal y) where evidence > threshold, exp(rest y) elsewhere.
+template <class T> MBIRK_HD MBIRK_INLINE T metal_weight(T y, T evidence, T threshold, T rest, T metal) noexcept {
+  return transmission_weight(y, select(threshold < evidence, metal, rest));
+}
 
 /// out = exp(scale y), sample by sample; shape is (views, rows, channels).
 template <class M, class Sinogram, class Output>

@@ -132,7 +132,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
                                               g.slices,
                                               g.recon_cols * g.slices,
                                               g.slices,
-                                              static_cast<float>(1 / (r.sigma_prox * r.sigma_prox))};
+                                              static_cast<float>(definition::proximal_curvature(r.sigma_prox))};
         },
         [](recon_log const&) { return 0.0; }, {.needs_sigma_prox = true});
   }

@@ -37,7 +37,8 @@ class cpp_writer {
     bool const stages_meet =
         std::any_of(g_.arrays.begin(), g_.arrays.end(), [](auto const& a) { return a.use == array_use::temporary; });
     if (hls_ && stages_meet && g_.stages.size() > 1) directive("DATAFLOW");
-    for (auto const& a : g_.arrays) {
+    for (std::size_t n = 0; n < g_.arrays.size(); ++n) {
+      auto const& a = g_.arrays[n];
       if (a.use == array_use::temporary) {
         line("static " + std::string(element(a.element)) + " " + a.name + "[" +
              std::to_string(std::max<index_t>(a.size(), 1)) + "];");
@@ -45,7 +46,7 @@ class cpp_writer {
           directive("ARRAY_PARTITION variable=" + a.name + " cyclic dim=1 factor=" +
                     std::to_string(std::min<index_t>(hls_->lanes, a.size())));
       }
-      if (a.use == array_use::output)
+      if (a.use == array_use::output || g_.accumulates(static_cast<int>(n)))
         line("for (int k = 0; k < " + std::to_string(a.size()) + "; ++k) " + a.name + "[k] = real(0);");
     }
     g_.each_run([&](std::size_t first, std::size_t last) {

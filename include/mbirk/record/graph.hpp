@@ -236,6 +236,14 @@ struct graph {
     }
     return used;
   }
+  /// Whether an array is a temporary that stages add to and none rewrites in a sequence loop: it must be zero at first.
+  bool accumulates(int array) const {
+    if (array_at(array).use != array_use::temporary || !array_at(array).varies.empty()) return false;
+    for (auto const& s : stages)
+      for (auto const& st : s.statements)
+        if (st.array == array && st.adds) return true;
+    return false;
+  }
   /// Calls f(first, last) for each run of consecutive stages [first, last) that share their sequence loops.
   template <class F> void each_run(F const& f) const {
     for (std::size_t first = 0; first < stages.size();) {

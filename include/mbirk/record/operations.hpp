@@ -5,8 +5,10 @@
 #include <string>
 
 #include "mbirk/definition/cone.hpp"
+#include "mbirk/definition/direct_recon.hpp"
 #include "mbirk/definition/general.hpp"
 #include "mbirk/definition/median.hpp"
+#include "mbirk/definition/metal_weights.hpp"
 #include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"
 #include "mbirk/definition/qggmrf.hpp"
@@ -74,31 +76,73 @@ inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qg
   return g;
 }
 
-/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices
-/// (pixels) -> new_values (pixels, slices), new_error (views, rows, channels). One subset update of an iterative
-/// reconstruction.
-inline graph vcd_subset_update(parallel_scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha,
-                               index_t pixels) {
-  graph g("parallel_vcd_subset_update");
+namespace detail {
+/// The subset update with the prior that make_prior(recorder) returns.
+template <class Scan, class MakePrior>
+graph subset_update(char const* operation, Scan const& s, double sigma_y, double max_alpha, index_t pixels,
+                    MakePrior const& make_prior) {
+  graph g(name_of<Scan>(operation));
   recorder m(g);
   auto const shape = s.recon_shape();
-  auto const sinogram = detail::sinogram_shape(s);
+  auto const sinogram = sinogram_shape(s);
   std::vector<index_t> const voxel_columns{pixels, shape[2]};
   auto const x = m.reals("recon", {shape[0], shape[1], shape[2]});
+  auto const prior = make_prior(m);
   auto const error = m.reals("error", sinogram), weights = m.reals("weights", sinogram),
              hessian = m.reals("hessian", voxel_columns);
   auto const p = m.indices("pixel_indices", {pixels});
-  definition::vcd_temporaries<target, target, target> const between{
-      .weighted_error = m.temporary("weighted_error", sinogram),
-      .projection = m.temporary("projection", sinogram),
-      .slope = m.temporary("slope", voxel_columns),
-      .prior_slope = m.temporary("prior_slope", voxel_columns),
-      .prior_curvature = m.temporary("prior_curvature", voxel_columns),
-      .direction = m.temporary("direction", voxel_columns),
-      .step = m.temporary("step", {1})};
+  auto const damping = [&] {
+    if constexpr (Scan::geometry_type::has_slice_damping) return m.reals("slice_damping", {shape[2]});
+    else return definition::undamped{};
+  }();
   auto const new_values = m.output("new_values", voxel_columns), new_error = m.output("new_error", sinogram);
-  definition::vcd_subset_update(m, s, v, sigma_y, max_alpha, x, error, weights, hessian, p, pixels, between, new_values,
-                                new_error);
+  definition::vcd_subset_update(m, s, prior, damping, sigma_y, max_alpha, x, error, weights, hessian, p, pixels,
+                                new_values, new_error);
+  return g;
+}
+}  // namespace detail
+
+/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices
+/// (pixels) -> new_values (pixels, slices), new_error (views, rows, channels). One subset update of recon. In
+/// geometries with slice damping its factors (slices) are an input, slice_damping.
+template <class Scan>
+graph vcd_subset_update(Scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha, index_t pixels) {
+  return detail::subset_update("vcd_subset_update", s, sigma_y, max_alpha, pixels, [&](recorder&) { return v; });
+}
+
+/// One subset update of prox_map: vcd_subset_update with the proximal term, whose prox_input (rows, cols, slices) is an
+/// input too.
+template <class Scan>
+graph prox_map_subset_update(Scan const& s, double sigma_prox, double sigma_y, double max_alpha, index_t pixels) {
+  return detail::subset_update("prox_map_subset_update", s, sigma_y, max_alpha, pixels, [&](recorder& m) {
+    auto const shape = s.recon_shape();
+    return definition::proximal_prior{sigma_prox, m.reals("prox_input", {shape[0], shape[1], shape[2]})};
+  });
+}
+
+/// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices), filtered and back
+/// projected. The slice weights of helical scans are not part of it.
+template <class Scan> graph direct_recon(Scan const& s, index_t pixels) {
+  graph g(detail::name_of<Scan>("direct_recon"));
+  recorder m(g);
+  auto const y = m.reals("sinogram", detail::sinogram_shape(s));
+  auto const p = m.indices("pixel_indices", {pixels});
+  definition::direct_recon(m, s, y, p, pixels, m.output("voxel_values", {pixels, s.geometry().slices}));
+  return g;
+}
+
+/// sinogram (views, rows, channels), init_recon (rows, cols, slices), metal_threshold (1), pixel_indices (pixels: all
+/// in the mask) -> weights (views, rows, channels). The threshold is an input because Otsu's method finds it from the
+/// data unless it is given.
+template <class Scan> graph gen_weights_mar(Scan const& s, double beta, double gamma, index_t pixels) {
+  graph g(detail::name_of<Scan>("gen_weights_mar"));
+  recorder m(g);
+  auto const shape = s.recon_shape();
+  auto const sinogram = detail::sinogram_shape(s);
+  auto const y = m.reals("sinogram", sinogram), x = m.reals("init_recon", {shape[0], shape[1], shape[2]}),
+             threshold = m.reals("metal_threshold", {1});
+  auto const p = m.indices("pixel_indices", {pixels});
+  definition::metal_weights(m, s, y, x, threshold, p, pixels, beta, gamma, m.output("weights", sinogram));
   return g;
 }
 

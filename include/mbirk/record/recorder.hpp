@@ -298,8 +298,15 @@ class recorder {
   template <class... I> void add(target to, real const& x, I const&... i) { state(true, to, x, i...); }
 
  private:
-  int declare(char const* name, type element, std::vector<index_t> shape, array_use use) {
-    into_->arrays.push_back({name, element, std::move(shape), use});
+  /// Appends _2, _3, ... to a name that the graph already has: both projections of a subset update have a temporary
+  /// `columns`.
+  int declare(std::string const& name, type element, std::vector<index_t> shape, array_use use) {
+    auto const taken = [&](std::string const& s) {
+      return std::any_of(into_->arrays.begin(), into_->arrays.end(), [&](auto const& a) { return a.name == s; });
+    };
+    std::string unique = name;
+    for (int n = 2; taken(unique); ++n) unique = name + '_' + std::to_string(n);
+    into_->arrays.push_back({unique, element, std::move(shape), use});
     return static_cast<int>(into_->arrays.size()) - 1;
   }
   index axis_value(int a) { return {into_, into_->add_node({op::axis, type::i32, 0, a})}; }

@@ -153,6 +153,10 @@ class stablehlo_writer : stablehlo_values {
 
   /// Runs stages in a loop that updates arrays; tensors made inside the loop are discarded when it ends.
   template <class Body> void loop_over_arrays(int a, std::size_t first, std::size_t last, Body const& body) {
+    for (auto k = first; k < last; ++k)
+      for (auto const& st : g_.stages[k].statements)
+        if (!arrays_.contains(st.array) && g_.accumulates(st.array))
+          arrays_[st.array] = zeros(g_.array_at(st.array));
     auto const before = arrays_;
     std::vector<int> changed;
     std::vector<tensor> start;

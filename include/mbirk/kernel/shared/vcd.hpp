@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mbirk/core/device_span.hpp"
+#include "mbirk/definition/proximal.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
 #include "mbirk/kernel/shared/scratch.hpp"
 #include "mbirk/kernel/shared/step.hpp"
@@ -30,7 +31,7 @@ template <class B> struct proximal_cylinder {
     for (index_t k = 0; k < slices; k += B::lanes) {
       index_t const n = valid_lanes<B>(k, slices);
       auto const value = load_lanes<B>(x + k, n);
-      sink(k, value, h * (value - load_lanes<B>(v + k, n)), h, n);
+      sink(k, value, definition::proximal_gradient(value, load_lanes<B>(v + k, n), h), h, n);
     }
   }
 };

@@ -56,7 +56,7 @@ template <class B, bool Self> struct metal_weights {
     for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const y = load_lanes<B>(sinogram(p), n);
       auto const seen = Self ? y : load_lanes<B>(evidence(p), n);
-      store_lanes<B>(out(p), definition::transmission_weight(y, select(limit < seen, metal_factor, factor)), n);
+      store_lanes<B>(out(p), definition::metal_weight(y, seen, limit, factor, metal_factor), n);
     });
   }
 };
@@ -68,9 +68,9 @@ template <class B> struct above_threshold {
   float threshold;
   elementwise_range w;
   MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const limit = B::broadcast(threshold), zero = B::constant(0), one = B::constant(1);
+    auto const limit = B::broadcast(threshold);
     for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
-      store_lanes<B>(out(p), select(limit < load_lanes<B>(in(p), n), one, zero), n);
+      store_lanes<B>(out(p), definition::above_threshold(load_lanes<B>(in(p), n), limit), n);
     });
   }
 };
