@@ -17,8 +17,9 @@ namespace {
 using json = nlohmann::json;
 
 // An exact count of a cone projection takes seconds at size 256 and grows with N^4. Reuse distances cost ten times
-// more.
-constexpr index_t largest_counted = 256, largest_reuse = 128;
+// more, and an iterative reconstruction has the work of ten projections.
+index_t largest_counted(operation const& op) { return op.group == "recon" ? 128 : 256; }
+index_t largest_reuse(operation const& op) { return largest_counted(op) / 2; }
 // Emulated device kernels run one fiber per thread: seconds for all operations at size 32, and fifteen times as long at
 // 64.
 constexpr index_t largest_emulated = 32;
@@ -73,10 +74,10 @@ json later_run(timed_calls const& calls, chosen_policy const& policy) {
   return one;
 }
 
-operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n <= largest_counted) {
+operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n <= largest_counted(*m.entry.op)) {
   auto const& op = *m.entry.op;
   instrument::ledger records;
-  if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse}}, m.problem.scan(), m.data);
+  if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse(op)}}, m.problem.scan(), m.data);
   else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
   host = records.last();
   cost = cost_json(host, counted ? "counted" : "model", op.minimal_flops(m.problem.scan(), m.data),
