@@ -16,10 +16,10 @@ namespace {
 
 using json = nlohmann::json;
 
-// An exact count of a cone projection takes seconds at size 256 and grows with N^4. Reuse distances cost ten times
-// more, and an iterative reconstruction has the work of ten projections.
-index_t largest_counted(operation const& op) { return op.group == "recon" ? 128 : 256; }
-index_t largest_reuse(operation const& op) { return largest_counted(op) / 2; }
+// A count of a cone projection takes a second at size 128 and grows with N^4, that of an iterative reconstruction ten
+// times as long, and reuse distances take ten times as long as counts. The model of larger sizes is exact, too.
+index_t largest_counted(operation const& op) { return op.group == "recon" ? 64 : 128; }
+constexpr index_t largest_reuse = 64;
 // Emulated device kernels run one fiber per thread: seconds for all operations at size 32, and fifteen times as long at
 // 64.
 constexpr index_t largest_emulated = 32;
@@ -77,7 +77,7 @@ json later_run(timed_calls const& calls, chosen_policy const& policy) {
 operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n <= largest_counted(*m.entry.op)) {
   auto const& op = *m.entry.op;
   instrument::ledger records;
-  if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse(op)}}, m.problem.scan(), m.data);
+  if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse}}, m.problem.scan(), m.data);
   else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
   host = records.last();
   cost = cost_json(host, counted ? "counted" : "model", op.minimal_flops(m.problem.scan(), m.data),
