@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <concepts>
 #include <deque>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "mbirk/definition/cone.hpp"
@@ -24,16 +26,25 @@ inline std::size_t count_of(std::array<index_t, 3> const& shape) {
 /// The plain interpreter in double with temporaries of its own, for definitions that are made of others.
 class owning_interpreter : public definition::plain_interpreter<double> {
  public:
-  template <int Rank> view<double, Rank> temporary(char const*, index_t const (&shape)[Rank]) {
+  template <int Rank> view<double, Rank> temporary(char const* name, index_t const (&shape)[Rank]) {
     std::array<index_t, Rank> extents;
     std::copy_n(shape, Rank, extents.begin());
     std::size_t size = 1;
     for (index_t const n : extents) size *= static_cast<std::size_t>(n);
-    return {owned_.emplace_back(size).data(), extents};
+    return {owned_.emplace_back(name, size).values.data(), extents};
+  }
+  /// The first temporary of this name.
+  std::vector<double> const& values(std::string_view name) const {
+    return std::ranges::find(owned_, name, &owned::name)->values;
   }
 
  private:
-  std::deque<std::vector<double>> owned_;
+  struct owned {
+    std::string name;
+    std::vector<double> values;
+    owned(char const* called, std::size_t size) : name(called), values(size) {}
+  };
+  std::deque<owned> owned_;
 };
 
 /// Projection: (pixels, slices) to (views, rows, channels).

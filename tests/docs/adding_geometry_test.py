@@ -22,7 +22,8 @@ with tempfile.TemporaryDirectory(prefix="mbirk-geometry-") as name:
     with_program = sys.argv[1] == "--program"
     compiler = sys.argv[1 + with_program:]
     tests = [path for path in overlay.created if path.endswith("_test.cpp") and (with_program or not path.startswith("tests/program"))]
-    readers = ["input/geometry_file.cpp", "input/geometry_json.cpp", "input/similar_name.cpp", "input/view_import.cpp", "machine/memory.cpp"]
+    readers = ["input/geometry_file.cpp", "input/geometry_json.cpp", "input/similar_name.cpp", "input/view_import.cpp",
+               "machine/memory.cpp"]
     sources = tests + [f"bench/mbirk/{name}" for name in readers] * with_program
     overlay.compile(compiler, map(overlay.source, sources), folder / "all", ["-lgtest", "-lgtest_main"] + ["-lfmt"] * with_program)
     done = subprocess.run([folder / "all"], stdout=subprocess.PIPE, text=True)

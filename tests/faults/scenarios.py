@@ -28,6 +28,10 @@ def sinogram(views=SIZE, rows=SIZE, channels=SIZE):
     return npy((views, rows, channels), values)
 
 
+def angles():
+    return npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)])
+
+
 def is_complete(data, suffixes):
     """Whether a file ends where its kind, which its suffixes tell, ends."""
     suffix = suffixes[-1] if suffixes else ""
@@ -122,7 +126,7 @@ class Recon(Scenario):
     def __init__(self, harness, extension="npy"):
         geometry = {"geometry": "parallel", "angles": "angles.npy", "params": {"sharpness": 0.5}}
         out = f"out.{extension}"
-        inputs = {"sinogram.npy": sinogram(), "angles.npy": npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)]),
+        inputs = {"sinogram.npy": sinogram(), "angles.npy": angles(),
                   "geometry.json": json.dumps(geometry).encode()}
         arguments = ["recon", "sinogram.npy", "--geometry", "geometry.json", "--out", out, "--checkpoint", self.checkpoint, "--save-parameters", "saved.json",
                      "--monitor", "monitor.csv", "--threads", "1", "--max-iterations", "3", "--stop-threshold-change-pct", "0", "--quiet"]
@@ -152,7 +156,7 @@ def recon_hdf5(harness):
 class Prepare(Scenario):
     """Line integrals come out as they went in, after views whose angles are radians in one file and degrees in the other."""
     def __init__(self, harness):
-        inputs = {"sinogram.npy": sinogram(), "angles.npy": npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)])}
+        inputs = {"sinogram.npy": sinogram(), "angles.npy": angles()}
         arguments = ["prepare", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--out", "out/scan.h5", "--threads", "1", "--quiet"]
         super().__init__(harness, "prepare", inputs | {"out/keep": b"keep"}, arguments, ["out/scan.h5"], old=["out/scan.h5"])
 
@@ -164,18 +168,18 @@ class Prepare(Scenario):
 
 def recon_slabs(harness):
     """A direct reconstruction that does not fit into the memory it may take."""
-    inputs = {"sinogram.npy": sinogram(rows=5120, channels=32), "angles.npy": npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)])}
-    arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--method", "fbp", "--memory-limit", "30MiB",
-                 "--out", "out.npy", "--threads", "1", "--quiet"]
+    inputs = {"sinogram.npy": sinogram(rows=5120, channels=32), "angles.npy": angles()}
+    arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--method", "fbp",
+                 "--memory-limit", "30MiB", "--out", "out.npy", "--threads", "1", "--quiet"]
     made = Scenario(harness, "recon slabs", inputs, arguments, ["out.npy", "out.json", "out.png"], old=["out.npy"])
     made.most = 300  # it writes 13000 times
     return made
 
 
 def calibrate(harness):
-    inputs = {"sinogram.npy": sinogram(channels=24), "angles.npy": npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)])}
-    arguments = ["calibrate", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--iterations", "2", "--out", "found.json",
-                 "--threads", "1", "--quiet"]
+    inputs = {"sinogram.npy": sinogram(channels=24), "angles.npy": angles()}
+    arguments = ["calibrate", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--iterations", "2",
+                 "--out", "found.json", "--threads", "1", "--quiet"]
     return Scenario(harness, "calibrate", inputs, arguments, ["found.json"], old=["found.json"])
 
 
@@ -183,7 +187,7 @@ def run(harness):
     case = {"name": "small", "geometry": "parallel", "sinogram_shape": [SIZE] * 3, "angles": "angles.npy", "params": {},
             "ops": [{"op": "forward_project", "inputs": {"recon": "recon.npy"}, "args": {}, "output": "forward.npy"},
                     {"op": "back_project", "inputs": {"sinogram": "sinogram.npy"}, "args": {}, "output": "deep/back.npy"}]}
-    inputs = {"case/case.json": json.dumps(case).encode(), "case/angles.npy": npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)]),
+    inputs = {"case/case.json": json.dumps(case).encode(), "case/angles.npy": angles(),
               "case/recon.npy": sinogram(), "case/sinogram.npy": sinogram()}
     return Scenario(harness, "run", inputs, ["run", "case", "--out", "out", "--threads", "1", "--instrument", "tracing", "--quiet"],
                     ["out/forward.npy", "out/deep/back.npy"], ["out/trace.json"], old=["out/forward.npy"])
@@ -224,4 +228,5 @@ def profile(harness):
     return made
 
 
-MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "recon slabs": recon_slabs, "prepare": Prepare, "calibrate": calibrate, "run": run, "report": report, "report of two": report_of_two, "profile": profile}
+MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "recon slabs": recon_slabs, "prepare": Prepare,
+        "calibrate": calibrate, "run": run, "report": report, "report of two": report_of_two, "profile": profile}

@@ -96,6 +96,7 @@ TEST_P(VcdUpdate, IsThatOfTheOracle) {
     };
     if (proximal) update_by(definition::proximal_prior{*problem.options.sigma_prox, m.input(image(v))});
     else update_by(prior);
+    EXPECT_GT(m.values("step")[0], 0.1);
     expect_near(new_values, values, 1e-10);  // sums of some hundred terms in double, in another order
     expect_near(new_error, error, 1e-10);
   }, problem.scan);

@@ -1,7 +1,6 @@
 // mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <limits>
@@ -46,10 +45,6 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
            " bytes), expected at most " + bytes_text(available->bytes) + ", " + available->source +
            "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes);
   });
-}
-
-void put_largest_first(std::vector<memory_item>& items) {
-  std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
 }
 
 std::vector<float> allocate(double elements, char const* name) {
@@ -125,7 +120,7 @@ int reconstruct(recon_command const& o) {
     if (!o.seed_given) options.seed = resumed.seed;
   }
   run_watch watch("recon", o.monitor, o.quiet);
-  exec::host const host(o.threads);
+  exec::host const& host = policy.host();
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   auto const on = policy.recon(ctx, watch.memory());
   auto needed = recon_memory(host, scan, options, {vcd, weighted, policy.has_blocks()}, memory.limit());

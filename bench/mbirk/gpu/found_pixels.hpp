@@ -1,5 +1,5 @@
-// What the warps of a gathering projection find: which groups of pixels and which pixels reach their channels, counted
-// in sampled views. See kernel/device/gather_bounds.hpp.
+// Counts the groups of pixels and the pixels that reach the channels of the warps of a gathering projection, in sampled
+// views. kernel/device/gather_bounds.hpp has the rule.
 #pragma once
 
 #include <algorithm>

@@ -29,8 +29,9 @@ struct direct_weights {
 };
 direct_weights direct_weights_of(cone_parameters const& p);
 
-/// Direct reconstruction of a scan whose views may cover less than a full turn, or whose detector reaches farther to one
-/// side: line integrals are weighted first, in place. Returns notes on what was done and on views that do not suffice.
+/// Direct reconstruction of a scan whose views may cover less than a full turn, or whose detector reaches farther to
+/// one side: line integrals are weighted first, in place. Returns notes on what was done and on views that do not
+/// suffice.
 /// @throws mbirk::error
 std::vector<std::string> direct_scan_recon(reconstructor const& on, geometry_file const& g, view<float, 3> sinogram,
                                            view<float, 3> recon);

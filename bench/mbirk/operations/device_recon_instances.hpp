@@ -21,11 +21,7 @@ std::vector<std::string> direct_on_device(Context const& ctx, recon_scan const& 
                                           view<float, 3> recon) {
   using array = exec::array<float, decltype(Context::exec)>;
   array const y(ctx.exec, values_of(sinogram), "the sinogram"), x(ctx.exec, recon.size(), "the reconstruction");
-  std::vector<std::string> warnings;
-  with_direct_recon(any, [&](auto const& s) {
-    direct_recon(ctx, s, view<float const, 3>(y.data(), sinogram.extents()), {x.data(), recon.extents()}, {},
-                 &warnings);
-  });
+  auto warnings = direct_recon_of_any(ctx, any, {y.data(), sinogram.extents()}, {x.data(), recon.extents()});
   x.download(values_of(recon));
   return warnings;
 }

@@ -18,10 +18,6 @@ double product(std::array<index_t, 3> const& shape) {
   return static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]);
 }
 
-void put_largest_first(std::vector<memory_item>& items) {
-  std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
-}
-
 /// The options of a run that is only sized: it uses each partition that the iterations would use and makes a
 /// checkpoint, but repeats the last partition once only.
 recon_options sized_options(recon_options o) {
@@ -35,6 +31,10 @@ recon_options sized_options(recon_options o) {
 }
 
 }  // namespace
+
+void put_largest_first(std::vector<memory_item>& items) {
+  std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+}
 
 std::vector<memory_item> memory_items(std::vector<instrument::sized_array> const& arrays) {
   std::vector<memory_item> items;

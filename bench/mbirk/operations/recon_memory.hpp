@@ -16,6 +16,7 @@ struct memory_item {
   double bytes;
 };
 
+void put_largest_first(std::vector<memory_item>& items);
 /// Arrays of the same name as one item each, largest first.
 std::vector<memory_item> memory_items(std::vector<instrument::sized_array> const& arrays);
 double total_bytes(std::vector<memory_item> const& items);
@@ -36,9 +37,9 @@ struct memory_question {
 };
 
 /// The arrays of the host at the moment of the highest use, largest first: those of the caller, and the temporaries
-/// that instrument::sizing finds, to the byte. The lists and plans of pixels, which it leaves out, are one item, rounded
-/// up. Runs no kernel, but makes the lists of pixels: where these and the caller's arrays alone exceed `limit` (bytes),
-/// there are no further items.
+/// that instrument::sizing finds, to the byte. The lists and plans of pixels, which it leaves out, are one item,
+/// rounded up. Runs no kernel, but makes the lists of pixels: where these and the caller's arrays alone exceed `limit`
+/// (bytes), there are no further items.
 std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                                       memory_question const& question,
                                       double limit = std::numeric_limits<double>::infinity());

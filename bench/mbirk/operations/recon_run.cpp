@@ -16,11 +16,9 @@ class on_host final : public reconstructor {
  public:
   explicit on_host(recon_context const& ctx) : ctx_(ctx) {}
 
-  std::vector<std::string> direct(recon_scan const& any, view<float const, 3> sinogram,
+  std::vector<std::string> direct(recon_scan const& scan, view<float const, 3> sinogram,
                                   view<float, 3> recon) const override {
-    std::vector<std::string> warnings;
-    with_direct_recon(any, [&](auto const& s) { direct_recon(ctx_, s, sinogram, recon, {}, &warnings); });
-    return warnings;
+    return direct_recon_of_any(ctx_, scan, sinogram, recon);
   }
   void fan(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon) const override {
     fan_recon(ctx_, p, sinogram, recon);
