@@ -49,6 +49,20 @@ function(mbirk_interop_libraries target)
   endforeach()
 endfunction()
 
+# Makes a header in the target's build folder that holds the text of the files of a folder (embed.cmake).
+function(mbirk_embed target folder namespace header)
+  cmake_path(ABSOLUTE_PATH folder)
+  set(header ${CMAKE_CURRENT_BINARY_DIR}/${header})
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+  add_custom_command(
+    OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -D folder=${folder} -D header=${header} -D namespace=${namespace} -P ${script}
+    DEPENDS ${files} ${script}
+    VERBATIM)
+  target_sources(${target} PRIVATE ${header})
+endfunction()
+
 # mbirk_files_with(<result> <regex> <file>...): the headers and sources among these absolute paths that include a match,
 # directly or through each other. Their names in includes begin below include/ and tests/.
 function(mbirk_files_with result regex)

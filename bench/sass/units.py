@@ -159,13 +159,16 @@ def by_variant(function, spec, sources, rare):
             continue
         unit = unit_of(block, units)
         if unit:
-            regions[block.loops[outer - 1]][unit.name] += block.instructions
-    marker = spec["variant"]
+            regions[block.loops[outer - 1] if "variant" in spec else None][unit.name] += block.instructions
+    marker = spec.get("variant")
     variants = {}
     for code in regions.values():
         # One after another, as a warp runs them: loads of successive blocks wait together.
         costs = {name: disassembly.costs(instructions) for name, instructions in code.items()}
         share_merged(costs, spec.get("merged", {}))
+        if not marker:
+            variants[""] = {unit: plain(c) for unit, c in costs.items()}
+            continue
         number = costs.get(marker["unit"], {}).get(marker["count"], 0)
         if not number:
             continue
@@ -179,7 +182,7 @@ def by_variant(function, spec, sources, rare):
                            f"'{marker['unit']}', expected a multiple of {marker['each']} and "
                            f"{marker.get('besides', 0)}, each once: change bench/sass/units.json")
         variants[name] = {unit: plain(c) for unit, c in costs.items()}
-    if sorted(variants) != sorted(map(str, marker["packs"])):
+    if marker and sorted(variants) != sorted(map(str, marker["packs"])):
         raise Mismatch(f"{function.name}: found loops for {sorted(variants)} packs, "
                        f"expected {marker['packs']}")
     return dict(sorted(variants.items()))

@@ -8,6 +8,7 @@ the next run, which goes on from a checkpoint if there is one, ends with the bit
 Exit code: 0 when all runs are as promised, 1 when not."""
 import argparse
 import concurrent.futures
+import ctypes
 import datetime
 import errno
 import os
@@ -23,6 +24,7 @@ import time
 
 import scenarios
 
+ADDR_NO_RANDOMIZE = 0x0040000  # sys/personality.h
 KINDS = ["write", "print", "open", "link", "rename", "sync", "remove", "folder", "memory", "any"]
 ERRORS = {"write": errno.ENOSPC, "print": errno.EIO, "open": errno.EMFILE, "link": errno.EPERM, "rename": errno.EACCES,
           "sync": errno.EIO, "remove": errno.EACCES, "folder": errno.EACCES, "memory": errno.ENOMEM}
@@ -35,11 +37,17 @@ class Run:
         self.code, self.out, self.err = code, out, err
 
 
+def heed_hang_up():
+    """What is started by nohup ignores this signal."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Harness:
     def __init__(self, options):
         self.library = options.library
-        self.share, self.allocations, self.slow = options.sample, options.allocations, options.slow
+        self.share, self.allocations = options.sample, options.allocations
         self.findings, self.rows = [], []
+        self.seen = set()  # call stacks of allocations that have failed
         self.profiles = []  # results of the profiler, which other commands read
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-faults-"))
         # A copy on its own: beside mbirk-devices a profile becomes that program, and the loader of a program that is
@@ -48,7 +56,7 @@ class Harness:
         self.program = pathlib.Path(shutil.copy2(options.program, self.scratch / "program"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
-    def run(self, folder, arguments, fault="", **how):
+    def run(self, folder, arguments, fault="", stacks=None, **how):
         """Runs the program in a folder; counts of calls go to a file beside it. Without --quiet it has something to note."""
         environment = dict(os.environ, LC_ALL="C")
         if "--quiet" not in arguments:
@@ -56,6 +64,8 @@ class Harness:
         if fault is not None:
             counts = str(folder) + ".counts"
             environment.update(LD_PRELOAD=str(self.library), MBIRK_FAULT=fault, MBIRK_FAULT_COUNTS=counts)
+            if stacks:
+                environment["MBIRK_FAULT_STACKS"] = str(stacks)
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("stderr", subprocess.PIPE)
         try:
@@ -64,6 +74,20 @@ class Harness:
         except subprocess.TimeoutExpired:
             return Run(124, "", "no end within 900 s")
         return Run(done.returncode, (done.stdout or b"").decode(errors="replace"), (done.stderr or b"").decode(errors="replace"))
+
+    def call_stacks(self, scenario):
+        """The numbers of the allocations that are the first of their call stack, in this and all earlier commands."""
+        folder, stacks = self.fresh(scenario, "stacks"), self.scratch / "stacks"
+
+        def keep_addresses():  # code has the same addresses in each run, so that call stacks can be compared
+            if ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE) == -1:
+                os.abort()
+        run = self.run(folder, scenario.arguments, stacks=stacks, preexec_fn=keep_addresses)
+        self.check(scenario, folder, run, f"{scenario.name}, call stacks", allowed=(0,))
+        found = struct.iter_unpack("2Q", stacks.read_bytes())
+        new = {stack: number for number, stack in found if stack not in self.seen}
+        self.seen.update(new)
+        return sorted(new.values())
 
     def counts(self, folder):
         data = pathlib.Path(str(folder) + ".counts").read_bytes()
@@ -127,9 +151,12 @@ class Harness:
         return ended
 
     def chosen(self, scenario, kind, number):
-        """The numbers of the calls that fail: all, or a sample with the first and the last."""
+        """The numbers of the calls that fail: all (of allocations the first of each call stack), or a sample with the
+        first and the last."""
         most = min(self.share or number, scenario.most or number)
         if kind == "memory":
+            if not self.share and not self.allocations:
+                return self.call_stacks(scenario)
             most = min(most, self.allocations or number)
         if most == 1 and number > 1:
             return [number // 2]
@@ -256,13 +283,13 @@ class Harness:
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
             folder = self.fresh(scenario, f"signal-{number}")
             child = subprocess.Popen([str(self.program), *arguments], cwd=folder, stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_hang_up)
             for _ in range(200):
                 if (folder / scenario.checkpoint).exists():
                     break
                 time.sleep(0.02)
             child.send_signal(number)
-            out, err = child.communicate(timeout=60)
+            out, err = child.communicate(timeout=120)
             run = Run(child.returncode, out.decode(), err.decode())
             if run.code != 1 or not (folder / scenario.checkpoint).exists():
                 self.finding(f"{scenario.name}, signal {number}", "expected exit code 1 and a checkpoint", run)
@@ -284,7 +311,8 @@ class Harness:
                  f"{datetime.date.today().isoformat()}, commit {commit.stdout.strip()}, by `./mbirk.sh faults`: {runs} runs in "
                  f"{seconds / 60:.0f} minutes, {len(self.findings)} findings. `tests/faults` says what is injected, [program.md](../program.md) "
                  "what holds.", "",
-                 "`places` counts the calls of an undisturbed run; each fails in turn, some kinds also with all that follow. A run is "
+                 "`places` counts the calls of an undisturbed run; each fails in turn, some kinds also with all that follow. Of the "
+                 "allocations the first one of each call stack fails that no command before has had. A run is "
                  "`done` when it went on and all of its results have their bits, `reported` when it ended with exit code 1 or 2 and one "
                  "line, `killed` by the harness. After all of them, what [program.md](../program.md) promises was checked, and the next "
                  "run had the bits of an undisturbed one.", "",
@@ -300,8 +328,8 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("library", type=pathlib.Path)
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="at most N places of each kind (default: all)")
-    parser.add_argument("--allocations", type=int, default=0, metavar="N", help="at most N allocations of each command (default: all)")
-    parser.add_argument("--slow", type=int, default=24, metavar="N", help="at most N places of each kind of a command that takes seconds (default: 24)")
+    parser.add_argument("--allocations", type=int, default=0, metavar="N",
+                        help="at most N allocations of each command (default: the first one of each call stack)")
     parser.add_argument("--only", default="", metavar="NAME,...", help=f"these commands only: {', '.join(scenarios.MADE)}")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", type=pathlib.Path, help="write the counts here, as Markdown")

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "fpga/candidates.hpp"
-#include "gpu/device_table.hpp"
 #include "gpu/prediction.hpp"
 #include "input/json_field.hpp"
 #include "reader.hpp"
@@ -16,7 +15,6 @@ std::vector<profile_entry> const& profile_entries() {
   static std::vector<profile_entry> const none;
   return none;
 }
-gpu::device const* gpu::find_device(std::string_view) { return nullptr; }
 std::optional<gpu::prediction> gpu::predict(profile_entry const&, problem_shape const&, device const&) {
   return std::nullopt;
 }

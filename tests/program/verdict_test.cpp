@@ -6,12 +6,14 @@
 #include <map>
 
 #include "fpga/candidates.hpp"
+#include "fpga/plan_text.hpp"
 #include "fpga/stage_groups.hpp"
 #include "input/mbirjax_profile.hpp"
 #include "input/merged_files.hpp"
 #include "mbirk/profile/wire.hpp"
 #include "operations/common_options.hpp"
 #include "program.hpp"
+#include "report/html_report_sections.hpp"
 
 namespace mbirk::test {
 namespace {
@@ -235,6 +237,27 @@ TEST(Plan, SaysThatNoFpgaPaysBesideAGpu) {
   }
   auto const disturbed = judged(without, {"host"})["plan"]["headline"].get<std::string>();
   EXPECT_NE(disturbed.find(", 0 of which have a verdict, none deserves"), disturbed.npos) << disturbed;
+}
+
+TEST(Plan, NamesGeometriesAndFoldsAllButTwo) {
+  EXPECT_EQ(program::geometry_title("cone_mbir_recon"), "cone beam");
+  EXPECT_EQ(program::geometry_title("general_mbir_recon"), "general views");
+  EXPECT_EQ(program::geometry_title("multiaxis_mbir_recon"), "multi-axis parallel beam");
+  json run;
+  auto& plan = run["candidates"]["plan"] = judged(profile_of(), {"host"})["plan"];
+  auto& all = plan["reconstructions"];
+  auto const page = [&] { return program::report::plan_answer({}, run); };
+  auto const one = all[0];
+  all.push_back(one);
+  EXPECT_EQ(page().find("more geometr"), std::string::npos);
+  all.push_back(one);
+  all.back()["operation"] = "general_mbir_recon";
+  auto const three = page();
+  auto const fold = three.find("<details><summary>1 more geometry</summary>");
+  ASSERT_NE(fold, three.npos) << three;
+  EXPECT_LT(three.find("id=\"t-plan2\""), fold);
+  EXPECT_LT(fold, three.find("id=\"t-plan3\""));
+  EXPECT_NE(three.find("iterations, general views, "), three.npos);
 }
 
 TEST(StageGroups, OwnTimesOfStagesSumToTheWhole) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fpga/plan.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "process/streams.hpp"
 
 namespace mbirk::program {
@@ -39,11 +40,10 @@ std::string device_text(json const& column) {
 json const& column_of(json const& recon, json const& device) {
   return *std::ranges::find_if(recon["columns"], [&](json const& c) { return c["device"] == device; });
 }
+std::string title_of(json const& recon) { return geometry_title(recon["operation"].get<std::string>()); }
 std::string problem_text(json const& recon) {
-  auto const name = recon["operation"].get<std::string>();
-  auto const n = recon["size"].get<long>();
-  return fmt::format("{} iterations of {} beam at {}\u00b3", recon["iterations"].get<int>(),
-                     name.substr(0, name.find('_')), n);
+  return fmt::format("{} iterations of {} at {}\u00b3", recon["iterations"].get<int>(), title_of(recon),
+                     recon["size"].get<long>());
 }
 /// What an FPGA has more of in the device that would pay.
 std::string more_of(std::string const& bounded_by) {
@@ -70,11 +70,6 @@ json const* nearest(json const& plan, json const** of) {
   return best;
 }
 
-std::string geometry_of(json const& recon) {
-  auto const name = recon["operation"].get<std::string>();
-  return name.substr(0, name.find('_'));
-}
-
 std::string headline(json const& plan) {
   std::vector<std::string> devices, paying;
   for (auto const& recon : plan["reconstructions"]) {
@@ -82,7 +77,7 @@ std::string headline(json const& plan) {
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
     for (auto const& g : recon["best set"]["groups"]) {
       auto const f = std::ranges::find_if(recon["groups"], [&](json const& x) { return x["group"] == g; });
-      paying.push_back(fmt::format("{} in {} beam ({}, {} as fast)", g.get<std::string>(), geometry_of(recon),
+      paying.push_back(fmt::format("{} in {} ({}, {} as fast)", g.get<std::string>(), title_of(recon),
                                    (*f)["fpga"]["target"].get<std::string>(), interval_text((*f)["fpga"]["speed-up"])));
     }
   }
@@ -93,15 +88,14 @@ std::string headline(json const& plan) {
     if (recon.contains("fpga alone") && recon["fpga alone"]["pays"].get<bool>() &&
         recon["fpga alone"]["for"] == "speed")
       alone.push_back(fmt::format(
-          "{} beam ({} as fast{})", geometry_of(recon), interval_text(recon["fpga alone"]["speed-up"]),
+          "{} ({} as fast{})", title_of(recon), interval_text(recon["fpga alone"]["speed-up"]),
           recon["fpga alone"]["energy ratio"].is_number()
               ? fmt::format(", {} times less energy", times_text(recon["fpga alone"]["energy ratio"].get<double>()))
               : ""));
   if (!alone.empty())
     return fmt::format(
         "Best plan for whole reconstructions at {}\u00b3: one {} for everything in {}, by the model, against {}. "
-        "Larger "
-        "sizes favour the GPU: profile yours.",
+        "Larger sizes favour the GPU: profile yours.",
         plan["reconstructions"][0]["size"].get<long>(),
         plan["reconstructions"][0]["fpga alone"]["target"].get<std::string>(), joined(alone, "and"),
         joined(devices, "or"));
@@ -111,13 +105,12 @@ std::string headline(json const& plan) {
   if (auto const* g = nearest(plan, &of)) {
     auto const& f = (*g)["fpga"];
     double const needed = f["times faster needed"];
-    text += needed > 1.05
-                ? fmt::format(". Nearest: {} in {} beam, which needs {} times more {} than the {} has",
-                              (*g)["group"].get<std::string>(), geometry_of(*of), times_text(needed),
-                              more_of(f["bounded by"]), f["target"].get<std::string>())
-                : fmt::format(". Nearest: {} in {} beam on the {}, at {} the speed: open until {} is known better",
-                              (*g)["group"].get<std::string>(), geometry_of(*of), f["target"].get<std::string>(),
-                              interval_text(f["speed-up"]), f["flips on"].get<std::string>());
+    text += needed > 1.05 ? fmt::format(". Nearest: {} in {}, which needs {} times more {} than the {} has",
+                                        (*g)["group"].get<std::string>(), title_of(*of), times_text(needed),
+                                        more_of(f["bounded by"]), f["target"].get<std::string>())
+                          : fmt::format(". Nearest: {} in {} on the {}, at {} the speed: open until {} is known better",
+                                        (*g)["group"].get<std::string>(), title_of(*of), f["target"].get<std::string>(),
+                                        interval_text(f["speed-up"]), f["flips on"].get<std::string>());
   } else {
     text += ": the link alone takes longer than the stages do";
   }
@@ -149,8 +142,7 @@ json why(json const& plan) {
   auto const& f = largest["fpga"];
   out.push_back(fmt::format(
       "Its longest stage there, {}, takes {:.0f} % of the time; beside {} the {} would do it at {} the speed, limited "
-      "by "
-      "{} with {} accesses, and the whole would become {} times as fast.",
+      "by {} with {} accesses, and the whole would run at {} times the speed.",
       largest["group"].get<std::string>(), 100 * f["share"].get<double>(), device_text(column_of(recon, recon["best"])),
       f["target"].get<std::string>(), interval_text(f["speed-up"]), more_of(f["bounded by"]),
       f["access"].get<std::string>(), times_text(f["reconstruction faster"].get<double>())));
@@ -167,6 +159,13 @@ json why(json const& plan) {
 }
 
 }  // namespace
+
+std::string geometry_title(std::string_view operation) {
+  auto const geometry = operation.substr(0, operation.find('_'));
+  std::string title(geometry);
+  geometries::with_name(geometry, [&](auto type) { title = decltype(type)::type::beam; });
+  return title;
+}
 
 void add_plan_text(json& plan, json const& operations) {
   if (!plan["reconstructions"].empty()) {
@@ -187,7 +186,8 @@ void add_plan_text(json& plan, json const& operations) {
   }
   auto const which = judged == all ? "" : fmt::format(", {} of which have a verdict", judged);
   plan["headline"] = fmt::format(
-      "No whole reconstruction was profiled, so there is no plan for one. Of the {} single operations at size {}{}, {}.",
+      "No whole reconstruction was profiled, so there is no plan for one. Of the {} single operations at size {}{}, "
+      "{}.",
       all, size, which,
       good.empty() ? "none deserves an FPGA"
                    : joined(good, "and") + (good.size() == 1 ? " deserves" : " deserve") + " an FPGA");
@@ -211,8 +211,8 @@ void print_plan(json const& plan) {
     say("\n{}:\n", problem_text(recon));
     for (auto const& c : recon["columns"])
       say("  {:<40}{:>12}  ({} to {}) {:>10}  {}\n", c["device"].get<std::string>(),
-                 seconds_text(c["seconds"][1].get<double>()), seconds_text(c["seconds"][0].get<double>()),
-                 seconds_text(c["seconds"][2].get<double>()), joules_text(c["joules"]), c["source"].get<std::string>());
+          seconds_text(c["seconds"][1].get<double>()), seconds_text(c["seconds"][0].get<double>()),
+          seconds_text(c["seconds"][2].get<double>()), joules_text(c["joules"]), c["source"].get<std::string>());
   }
 }
 

@@ -5,8 +5,13 @@
 #include <vector>
 
 #include "gpu/prediction.hpp"
+#include "mbirk/simd/warp.hpp"
 
 namespace mbirk::program::gpu {
+
+/// The constants of a kernel are those of any warp, which need not exist.
+struct no_warp;
+using any_warp = simd::warp_backend<no_warp>;
 
 /// Whether the launches of projections are known for the geometry of a scan; without, they are empty.
 bool describes_projections(any_scan const& scan);

@@ -14,7 +14,6 @@
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
 #include "mbirk/projector/sorted_pixels.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
-#include "mbirk/simd/warp.hpp"
 #include "mbirk/util/partition.hpp"
 
 namespace mbirk::program::gpu {
@@ -81,10 +80,6 @@ launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t
           .again_bytes = volume_bytes / sizes.pieces,
           .tasks_between = sizes.quads};
 }
-
-/// The constants of a kernel are those of any warp, which need not exist.
-struct no_warp;
-using any_warp = simd::warp_backend<no_warp>;
 
 /// A forward projection to the internal layout.
 std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {

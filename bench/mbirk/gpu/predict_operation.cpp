@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "gpu/launches.hpp"
+#include "mbirk/filter/direct_filter.hpp"
 #include "mbirk/instrument/sizing.hpp"
 
 namespace mbirk::program::gpu {
@@ -13,6 +14,9 @@ namespace {
 
 /// Largest size whose counts the cost model finds in a moment; larger ones are scaled by items.
 constexpr index_t largest_counted = 32;
+
+using block_filter_kernel =
+    kernel::ramp_block_fourier<any_warp, kernel::sinogram_rows<float const*>, kernel::sinogram_rows<float*>>;
 
 double bytes_of(any_array const& a) {
   double bytes = 4;
@@ -32,10 +36,10 @@ instrument::size_record sizes_of(profile_entry const& entry, problem_shape const
 /// The kernel of a device for the name of a kernel in a record, which lacks the template arguments. Kernels of the host
 /// have none.
 std::string device_kernel(std::string const& name, int capability) {
-  for (auto const* form : {"", "<qggmrf_cylinder>", "<false>", "<true>", "<false,true>", "<plain_sums<1>>",
-                           "<cone_geometry>", "<mbirk::cone_geometry>",
-                           "<sinogram_rows<float const*>,sinogram_rows<float*>>",
-                           "<sinogram_rows<float const*>,sinogram_channels<float*>>"})
+  for (auto const* form :
+       {"", "<qggmrf_cylinder>", "<false>", "<true>", "<false,true>", "<plain_sums<1>>", "<cone_geometry>",
+        "<mbirk::cone_geometry>", "<sinogram_rows<float const*>,sinogram_rows<float*>>",
+        "<sinogram_rows<float const*>,sinogram_channels<float*>>"})
     if (find_kernel(name + form, capability)) return name + form;
   return {};
 }
@@ -49,8 +53,8 @@ std::vector<launch_work> counted_launches(instrument::operation_record const& re
     if (a.role == array_role::scratch)
       scratch += static_cast<double>(a.counts.bytes_loaded) + static_cast<double>(a.counts.bytes_stored);
   double const most = static_cast<double>(std::ranges::max(record.kernels, {}, [](auto const& k) {
-    return k.operations.vector_operations();
-  }).operations.vector_operations());
+                                            return k.operations.vector_operations();
+                                          }).operations.vector_operations());
   for (auto const& k : record.kernels) {
     auto const name = device_kernel(k.name, capability);
     if (name.empty()) continue;
@@ -84,13 +88,53 @@ double samples_of(problem_shape const& shape) {
   return static_cast<double>(shape.views) * static_cast<double>(shape.rows) * static_cast<double>(shape.channels);
 }
 
+/// The filter by transforms in shared memory, to rows or to the layout of a back projection.
+launch_work block_filter(std::string const& kernel, problem_shape const& shape, bool weighted, bool to_rows) {
+  auto const plan = kernel::make_block_plan(kernel::fourier::make_plan(shape.channels));
+  auto const in_packs = [](double n) { return std::ceil(n / 32); };
+  double const transforms = plan.transforms, channels = static_cast<double>(shape.channels),
+               rows = static_cast<double>(shape.rows),
+               blocks = static_cast<double>(shape.views) * std::ceil(rows / (2 * transforms)),
+               numbers = blocks * transforms * plan.length / 32;
+  launch_work work{.kernel = kernel,
+                   .tasks = blocks,
+                   .warps_per_block = block_filter_kernel::warps,
+                   .shares_tasks = false,
+                   .l2_bytes = 8 * samples_of(shape),
+                   .memory_bytes = 8 * samples_of(shape)};
+  auto const add = [&](std::string const& unit, double count) { work.units.emplace_back(unit, count); };
+  add("read", blocks * transforms * in_packs(plan.length / 2.0));
+  if (weighted) add("weights", blocks * transforms * in_packs(channels));
+  add("stage", blocks * block_filter_kernel::warps * (plan.stages - 1));
+  for (int s = 0; s < plan.stages; ++s) {
+    auto const radix = std::to_string(plan.stage[s].radix) + (s == 0 ? ", first" : "");
+    add("divide " + radix, numbers / plan.stage[s].radix);
+    add("unite " + radix, numbers / plan.stage[s].radix);
+  }
+  add("multiply " + std::to_string(plan.inner), numbers / plan.inner);
+  if (to_rows) add("write rows", blocks * transforms * in_packs(channels));
+  else add("write channels", blocks * in_packs((channels + 2 * kernel::guard_channels) * 2 * transforms));
+  return work;
+}
+
 /// The filter whose kernel depends on the length of a row: one view with as many channels as the real one.
-std::vector<launch_work> filter_launches(std::string const& geometry, problem_shape const& shape, int capability) {
+std::vector<launch_work> filter_launches(std::string const& geometry, problem_shape const& shape, bool to_rows,
+                                         int capability) {
   problem_shape const counted{1, std::min(shape.rows, largest_counted), shape.channels};
+  std::vector<launch_work> all;
   for (auto const& entry : profile_entries())
-    if (entry.geometry == geometry && entry.op->body == "direct_filter")
-      return counted_launches(counts_of(entry, counted), samples_of(shape) / samples_of(counted), capability);
-  return {};
+    if (entry.geometry == geometry && entry.op->body == "direct_filter") {
+      all = counted_launches(counts_of(entry, counted), samples_of(shape) / samples_of(counted), capability);
+      break;
+    }
+  bool const weighted = std::ranges::any_of(all, [](auto const& w) { return w.kernel == "ramp_weights"; });
+  for (auto& w : all) {
+    bool const fits = kernel::make_block_plan(kernel::fourier::make_plan(shape.channels)).transforms > 0;
+    if (!fits || !w.kernel.starts_with("ramp_fourier<")) continue;
+    auto const* const to = to_rows ? "sinogram_rows<float*>>" : "sinogram_channels<float*>>";
+    w = block_filter(std::string("ramp_block_fourier<sinogram_rows<float const*>,") + to, shape, weighted, to_rows);
+  }
+  return all;
 }
 
 /// The launches of an operation on a scan; empty if its kernels are not enumerated.
@@ -126,8 +170,12 @@ std::optional<prediction> predict(std::string const& operation, any_scan const& 
                           : bytes_of(npy_array<float>{
                                 shape_of(array_kind::voxel_columns, scan, static_cast<index_t>(listed.size())), {}});
   bool const forward = operation.ends_with("forward_project");
-  double const in = operation == "hessian_diagonal" || operation == "vcd_iteration" ? 0 : forward ? voxels : samples,
-               out = operation == "vcd_iteration" ? 0 : forward ? samples : voxels;
+  double const in = operation == "hessian_diagonal" || operation == "vcd_iteration" ? 0
+                    : forward                                                       ? voxels
+                                                                                    : samples,
+               out = operation == "vcd_iteration" ? 0
+                     : forward                    ? samples
+                                                  : voxels;
   return predict_launches(launches, on, in, out);
 }
 
@@ -135,8 +183,7 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   if (entry.op->only_on_host) return std::nullopt;
   auto const size = sizes_of(entry, shape);
   double in = 0, out = 0;
-  for (auto const& a : size.outer)
-    (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
+  for (auto const& a : size.outer) (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
   profile_problem const problem(entry.geometry, shape, 1, false);
   if (entry.op->needs_scan && entry.op->body != "direct_filter" && !describes_projections(problem.scan()))
     return std::nullopt;
@@ -154,7 +201,7 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
     auto const counted = problem_shape::cube(std::min(largest_counted, std::max<index_t>(2, shape.channels)));
     bool const filters = entry.op->body == "direct_filter" || entry.op->body == "direct_recon";
     if (filters) {
-      work = filter_launches(entry.geometry, shape, on.capability);
+      work = filter_launches(entry.geometry, shape, entry.op->body == "direct_filter", on.capability);
     } else {
       auto const& record = counts_of(entry, counted);
       double scale = record.items > 0 ? static_cast<double>(size.items) / static_cast<double>(record.items) : 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fpga/plan_text.hpp"
 #include "input/json_field.hpp"
 #include "report/html_report_plot.hpp"
 #include "report/html_report_sections.hpp"
@@ -49,8 +50,6 @@ std::string joules_cell(json_field const& from) {
   return number_cell(x, joules_text(x));
 }
 
-std::string geometry_of(std::string const& operation) { return operation.substr(0, operation.find('_')); }
-
 /// The devices for one reconstruction, the fastest of each kind first; the rest folded away.
 std::string devices_table(json_field const& recon, std::string const& id) {
   auto const columns = recon.at("columns", "an array of devices").elements("an array of devices");
@@ -73,8 +72,8 @@ std::string devices_table(json_field const& recon, std::string const& id) {
     return rows;
   };
   std::vector<column> const heads{{"device", true}, {"time"}, {"energy"}, {"how known", true}};
-  auto const caption = fmt::format("{} iterations, {} beam, {}³", recon.at("iterations", "a number").integer(),
-                                   geometry_of(name), recon.at("size", "a number").integer());
+  auto const caption = fmt::format("{} iterations, {}, {}³", recon.at("iterations", "a number").integer(),
+                                   geometry_title(name), recon.at("size", "a number").integer());
   table t(id, caption, heads);
   for (auto const& row : rows_of(true)) t.row(row);
   auto out = "<h3>" + escaped(caption) + "</h3>" + t.html();
@@ -97,10 +96,18 @@ std::string plan_answer(profile const& p, json const& run) {
     out += "<p>" + escaped(sentence.text()) + "</p>";
   auto const all = root.at("reconstructions", "an array of reconstructions").elements("an array of reconstructions");
   if (all.empty()) return out;
-  out += "<div class=\"pair\">";
-  int k = 0;
-  for (auto const& recon : all) out += "<div>" + devices_table(recon, fmt::format("t-plan{}", ++k)) + "</div>";
-  return out + "</div>";
+  auto const tables = [&](std::size_t first, std::size_t last) {
+    std::string some = "<div class=\"pair\">";
+    for (auto k = first; k < last; ++k)
+      some += "<div>" + devices_table(all[k], fmt::format("t-plan{}", k + 1)) + "</div>";
+    return some + "</div>";
+  };
+  auto const shown = std::min<std::size_t>(all.size(), 2);  // they fit on a screen
+  out += tables(0, shown);
+  if (auto const more = all.size() - shown)
+    out += fmt::format("<details><summary>{} more {}</summary>{}</details>", more,
+                       more == 1 ? "geometry" : "geometries", tables(shown, all.size()));
+  return out;
 }
 
 std::string plan_stages(profile const& p, json const& run) {
@@ -158,7 +165,7 @@ std::string plan_stages(profile const& p, json const& run) {
       }
       t.row(cells);
     }
-    out += fmt::format("<h3>{} beam, beside {}</h3>", escaped(geometry_of(name)), escaped(best)) + t.html();
+    out += fmt::format("<h3>{}, beside {}</h3>", escaped(geometry_title(name)), escaped(best)) + t.html();
   }
   return out + "</section>\n";
 }
@@ -236,15 +243,15 @@ std::string columns_table(profile const& p, json const& run) {
              "<section id=\"columns\"><h2>Every operation on host, GPU and FPGA at size {}</h2><p class=\"note\">Data "
              "resident on each device, with launches, without transfers. The verdict is against the fastest of what is "
              "compared ({}), with transfers.</p>",
-             size,
-             escaped(compared_devices(root))) +
+             size, escaped(compared_devices(root))) +
          t.html() + "</section>\n";
 }
 
 std::string words_explained() {
   static constexpr char const* const words[][2] = {
       {"measured", "timed on this machine by this run"},
-      {"predicted", "for mbirk's own kernels, from their code and the rates of a GPU, within 0.6 and 1.6 times; never run"},
+      {"predicted",
+       "for mbirk's own kernels, from their code and the rates of a GPU, within 0.6 and 1.6 times; never run"},
       {"estimated from counts",
        "counted work over the data sheet of a GPU: 5 times the nearest roof, between once and 15 times"},
       {"measured (MBIRJAX), published", "times that mbirk report was given: a profile of MBIRJAX on a GPU, or a file"},

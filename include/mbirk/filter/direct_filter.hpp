@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mbirk/kernel/device/ramp_block_fourier.hpp"
 #include "mbirk/kernel/shared/ramp_filter.hpp"
 #include "mbirk/kernel/shared/ramp_fourier.hpp"
 #include "mbirk/projector/detail.hpp"
@@ -80,6 +81,18 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
     auto const plan = fourier::make_plan(g.channels);
     auto const twiddles = fourier::make_twiddles(plan);
     auto const spectrum = fourier::make_spectrum(plan, by_distance, twiddles);
+    if constexpr (on_device<Context>) {
+      if (auto const in_block = kernel::make_block_plan(plan); in_block.transforms > 0) {
+        auto const factors_there = kernel::block_twiddles(in_block, twiddles),
+                   spectrum_there = kernel::block_spectrum(in_block, spectrum);
+        device_table const factors(ctx, factors_there, "filter twiddles"),
+            waves(ctx, spectrum_there, "filter spectrum");
+        [[maybe_unused]] auto const guard = ctx.instr.stage("filter");
+        launch_blocks(ctx, kernel::ramp_block_fourier<B, In, Out>{sides, observe(ctx, factors), observe(ctx, waves),
+                                                                  in_block});
+        return;
+      }
+    }
     std::vector<float> rounded;
     for (auto const& w : twiddles) {
       rounded.push_back(static_cast<float>(w.re));
@@ -160,7 +173,8 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 /// transforms of length L, the smallest 2^k or 3 2^k >= max(2 C - 1, 96). A transform handles two rows at a time, one
 /// as the real and one as the imaginary part: its errors are relative to the larger of the two, and a non-finite row
 /// also spoils the other one. The two rows are as many rows apart as a vector has lanes, or are the same row of
-/// consecutive views. Filtering rows in blocks of 32 (the last one smaller) gives the same bits as filtering them all.
+/// consecutive views; on a device, for L <= 4096, they are neighbours. Filtering rows in blocks of 32 (the last one
+/// smaller) gives the same bits as filtering them all.
 ///
 /// @param ctx       execution and instrumentation. On the host the call returns when the result is complete; on a
 ///                  device the work is queued and the call returns before it is done.

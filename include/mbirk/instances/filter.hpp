@@ -14,6 +14,12 @@
   MBIRK_RAMP_KERNEL(X, B, S, ramp_fourier, sinogram_rows, sinogram_channels)     \
   MBIRK_RAMP_KERNEL(X, B, S, ramp_fourier, sinogram_rows, sinogram_rows)         \
   X(kernel::no_scratch, kernel::ramp_weights<B>)
+#define MBIRK_RAMP_DEVICE_KERNEL(X, B, From, To) \
+  X(kernel::ramp_block_fourier<B, kernel::From<B::template cursor<float const>>, kernel::To<B::template cursor<float>>>)
+#define MBIRK_FILTER_DEVICE_KERNELS(X, B)                              \
+  MBIRK_RAMP_DEVICE_KERNEL(X, B, sinogram_channels, sinogram_channels) \
+  MBIRK_RAMP_DEVICE_KERNEL(X, B, sinogram_rows, sinogram_channels)     \
+  MBIRK_RAMP_DEVICE_KERNEL(X, B, sinogram_rows, sinogram_rows)
 
 #define MBIRK_FILTER_OF(X, C, G)                                                           \
   X(C, G, direct_filter, detail::direct_filter_as,                                         \

@@ -91,9 +91,7 @@ template <class Fast, class Native = Fast> struct counted {
   template <class T> static MBIRK_HOST_INLINE void note_store(counted_cursor<T> const& c, int n) {
     if (!counts_here<Fast>()) return;
     note_request(c, n);
-    c.tally->now.stores += 1;
-    c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
-    if (c.tally->tracked) c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
+    note_elements_stored(c, n);
   }
 
   template <class T> static MBIRK_HOST_INLINE pack load(counted_cursor<T> c) {
@@ -303,12 +301,23 @@ template <class Fast, class Native = Fast> struct counted {
     note_scattered(c, index, lanes, mine);
     return pack(Fast::gather_where(c.pointer(), index.v, mine));
   }
+  template <class T>
+  static MBIRK_HOST_INLINE void gather_two(counted_cursor<T> c, ints index, pack& first, pack& second) {
+    note_elements_loaded(c + Fast::element(index.v), 2);
+    note_scattered(c, index, lanes);
+    Fast::gather_two(c.pointer(), index.v, first.v, second.v);
+  }
   static MBIRK_HOST_INLINE void scatter_ints(counted_cursor<std::int32_t> c, ints index, ints a, bool mine) {
     if (mine) {
       c.tally->now.stores += 1;
       c.tally->now.bytes_stored += sizeof(std::int32_t);
     }
     Fast::scatter_ints(c.pointer(), index.v, a.v, mine);
+  }
+  static MBIRK_HOST_INLINE void scatter(counted_cursor<float> c, ints index, pack a, bool mine) {
+    if (mine) note_elements_stored(c + Fast::element(index.v), 1);
+    note_scattered(c, index, lanes, mine);
+    Fast::scatter(c.pointer(), index.v, a.v, mine);
   }
   static MBIRK_HOST_INLINE unsigned where(typename pack::mask c) {
     tick<Fast, number::i32, operation::permute>();
@@ -328,6 +337,11 @@ template <class Fast, class Native = Fast> struct counted {
     c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
     if (c.tally->tracked)
       c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+  }
+  template <class T> static MBIRK_HOST_INLINE void note_elements_stored(counted_cursor<T> const& c, int n) {
+    c.tally->now.stores += 1;
+    c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
+    if (c.tally->tracked) c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
   }
   /// Records a warp's access to consecutive elements and the sectors it covers. Arrays start at a sector boundary, as
   /// device memory does.

@@ -171,10 +171,19 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   static MBIRK_INLINE pack gather_where(float const* p, ints index, bool mine) {
     return pack(mine ? p[index.v] : 0.0f);
   }
+  /// The two elements from p[index] on, where index is even: one access per lane.
+  static MBIRK_INLINE void gather_two(float const* p, ints index, pack& first, pack& second) {
+    two const loaded = *reinterpret_cast<two const*>(p + index.v);
+    first = pack(loaded.v[0]);
+    second = pack(loaded.v[1]);
+  }
   /// Asks for the 32 bytes at the calling lane's p to be in the cache when they are loaded.
   static MBIRK_INLINE void prefetch(float const* p) { W::prefetch(p); }
   /// p[index] = a in the lanes where `mine` holds.
   static MBIRK_INLINE void scatter_ints(std::int32_t* p, ints index, ints a, bool mine) {
+    if (mine) p[index.v] = a.v;
+  }
+  static MBIRK_INLINE void scatter(float* p, ints index, pack a, bool mine) {
     if (mine) p[index.v] = a.v;
   }
 
@@ -215,6 +224,7 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   }
 
  private:
+  struct alignas(8) two { float v[2]; };
   struct alignas(16) four { float v[4]; };
 
   template <class T> static MBIRK_INLINE void put(T* p, T x, bool mine) {
