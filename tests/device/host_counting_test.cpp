@@ -32,6 +32,8 @@ std::set<std::string> const only_host{"parallel_forward",
                                       "parallel_project_subset",
                                       "parallel_fused_update_backproject",
                                       "pack_columns",
+                                      "ramp_fourier",
+                                      "median_window",
                                       "absolute_unit_sums",
                                       "sinogram_unit_sums",
                                       "vcd_unit_direction",
@@ -41,7 +43,8 @@ std::set<std::string> const only_host{"parallel_forward",
 std::set<std::string> const only_device{"parallel_gather",  "parallel_block_back",  "parallel_tile_back",
                                         "sort_by_channel",  "parallel_list_gather", "cone_gather",
                                         "cone_list_gather", "cone_sort_by_channel", "cone_block_back",
-                                        "apply_epilogue",   "axpy_projection",      "device_reduce"};
+                                        "apply_epilogue",   "axpy_projection",      "device_reduce",
+                                        "ramp_block_fourier", "median_lanes"};
 /// Device kernels whose sums the host keeps apart by units of slices in parallel beam, in kernels of its own.
 std::set<std::string> const unit_sums_on_host{"absolute_sum",  "projection_products", "sinogram_sum",
                                               "vcd_direction", "vcd_update",          "weighted_squares"};

@@ -66,23 +66,36 @@ TEST_P(OnScans, DirectFilter) {
 // The filter by Fourier transforms pairs the rows differently on a warp: either result has its own rounding error in
 // the 2-norm of two rows of C samples (tests/filter/fourier_filter_test.cpp), half of which the filter keeps; the
 // largest result is at least a quarter of the largest sample.
-TEST_P(OnScans, FourierFilter) {
+void expect_same_by_fourier(any_scan const& s, ramp_taps taps) {
   auto const y = random_array<3>(sinogram_shape(s), 1);
-  for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
-    filter_options const options{.taps = taps, .method = filter_method::fourier};
-    array<3> found(y.shape, -1.0f), expected(y.shape, -1.0f);
-    device_filter(s, y.all(), found.all(), options);
-    visit_direct([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), options); }, s);
-    double const roundings =
-        2 * std::sqrt(2 * std::log2(static_cast<double>(kernel::fourier::length_of(y.shape[2])))) + 4;
-    EXPECT_LE(relative_error(found.data, expected.data),
-              4 * roundings * epsilon * std::sqrt(2 * static_cast<double>(y.shape[2])));
+  filter_options const options{.taps = taps, .method = filter_method::fourier};
+  array<3> found(y.shape, -1.0f), expected(y.shape, -1.0f);
+  device_filter(s, y.all(), found.all(), options);
+  visit_direct([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), options); }, s);
+  double const roundings =
+      2 * std::sqrt(2 * std::log2(static_cast<double>(kernel::fourier::length_of(y.shape[2])))) + 4;
+  EXPECT_LE(relative_error(found.data, expected.data),
+            4 * roundings * epsilon * std::sqrt(2 * static_cast<double>(y.shape[2])));
+}
+
+TEST_P(OnScans, FourierFilter) {
+  for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) expect_same_by_fourier(s, taps);
+}
+
+// All lengths of transforms that fit into a block, 96 to 4096, and the first that does not; blocks with an odd number
+// of rows, and some without a row. Cone beam weighs rows.
+TEST(RampBlocks, EveryLength) {
+  for (index_t const channels : {48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 2049}) {
+    SCOPED_TRACE(channels);
+    shape_3 const shape{2, 35, channels};
+    expect_same_by_fourier(parallel_scan(parallel_geometry::typical_scan(shape)), ramp_taps::closed);
+    if (channels <= 128) expect_same_by_fourier(cone_scan(cone_geometry::typical_scan(shape)), ramp_taps::closed);
   }
 }
 
 // Filter and back projection; sums of both signs over all views, so errors are relative to sums without cancellation:
 // ten times the result at most.
-TEST_P(OnScans, DirectRecon) {
+void expect_same_direct_recon(any_scan const& s) {
   auto const y = random_array<3>(sinogram_shape(s), 2);
   array<3> found(recon_shape(s), -1.0f), expected(found.shape, -1.0f);
   std::vector<std::string> warnings;
@@ -91,6 +104,15 @@ TEST_P(OnScans, DirectRecon) {
   EXPECT_LE(relative_error(found.data, expected.data),
             10 * (2 * tolerance(s, false, 1) + 2 * epsilon * static_cast<double>(y.shape[2] + 4)));
   EXPECT_EQ(said, warnings);
+}
+
+TEST_P(OnScans, DirectRecon) { expect_same_direct_recon(s); }
+
+// From 80 channels on the filter writes the layout of the back projection by Fourier transforms; 35 and 3 rows leave
+// rows of that layout without data.
+TEST(RampBlocks, DirectRecon) {
+  expect_same_direct_recon(parallel_scan(parallel_geometry::typical_scan({3, 35, 81})));
+  expect_same_direct_recon(cone_scan(cone_geometry::typical_scan({3, 3, 96})));
 }
 
 // Sums in double of elements selected by comparisons: equal up to the order of sums in double, then rounded to float32

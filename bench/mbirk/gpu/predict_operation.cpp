@@ -7,6 +7,7 @@
 
 #include "gpu/launches.hpp"
 #include "mbirk/filter/direct_filter.hpp"
+#include "mbirk/util/median.hpp"
 #include "mbirk/instrument/sizing.hpp"
 
 namespace mbirk::program::gpu {
@@ -137,6 +138,23 @@ std::vector<launch_work> filter_launches(std::string const& geometry, problem_sh
   return all;
 }
 
+/// The median filter. @param memory_bytes  the image and all results
+std::vector<launch_work> median_launches(std::array<index_t, 3> const& shape, double memory_bytes) {
+  kernel::median_lanes<any_warp> kernel{};
+  kernel.rows = shape[0];
+  kernel.cols = shape[1];
+  kernel.slices = shape[2];
+  if (kernel.tasks() == 0) return {};
+  double const tasks = static_cast<double>(kernel.tasks()),
+               columns = static_cast<double>(shape[0] * shape[1] * kernel.chunks());
+  constexpr double loads = 3;  // rows of a column
+  return {{.kernel = "median_lanes",
+           .tasks = tasks,
+           .units = {{"task", tasks}, {"column", columns}},
+           .l2_bytes = loads * 128 * columns,
+           .memory_bytes = memory_bytes}};
+}
+
 /// The launches of an operation on a scan; empty if its kernels are not enumerated.
 std::vector<launch_work> enumerated_launches(std::string const& operation, any_scan const& scan,
                                              std::vector<std::int32_t> const& listed, int iterations, index_t subsets) {
@@ -170,12 +188,8 @@ std::optional<prediction> predict(std::string const& operation, any_scan const& 
                           : bytes_of(npy_array<float>{
                                 shape_of(array_kind::voxel_columns, scan, static_cast<index_t>(listed.size())), {}});
   bool const forward = operation.ends_with("forward_project");
-  double const in = operation == "hessian_diagonal" || operation == "vcd_iteration" ? 0
-                    : forward                                                       ? voxels
-                                                                                    : samples,
-               out = operation == "vcd_iteration" ? 0
-                     : forward                    ? samples
-                                                  : voxels;
+  double const in = operation == "hessian_diagonal" || operation == "vcd_iteration" ? 0 : forward ? voxels : samples,
+               out = operation == "vcd_iteration" ? 0 : forward ? samples : voxels;
   return predict_launches(launches, on, in, out);
 }
 
@@ -183,7 +197,8 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   if (entry.op->only_on_host) return std::nullopt;
   auto const size = sizes_of(entry, shape);
   double in = 0, out = 0;
-  for (auto const& a : size.outer) (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
+  for (auto const& a : size.outer)
+    (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
   profile_problem const problem(entry.geometry, shape, 1, false);
   if (entry.op->needs_scan && entry.op->body != "direct_filter" && !describes_projections(problem.scan()))
     return std::nullopt;
@@ -197,6 +212,10 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   auto const given = entry.arguments.find("max_iterations");
   int const iterations = given == entry.arguments.end() ? 1 : given->second.get<int>();
   auto work = enumerated_launches(entry.op->name, problem.scan(), listed, iterations, 128);
+  if (entry.op->body == "median_filter3d") {
+    auto const image = program::shape_of(x.inputs.at("image"));
+    work = median_launches({image.at(0), image.at(1), image.at(2)}, in + out);
+  }
   if (work.empty()) {
     auto const counted = problem_shape::cube(std::min(largest_counted, std::max<index_t>(2, shape.channels)));
     bool const filters = entry.op->body == "direct_filter" || entry.op->body == "direct_recon";

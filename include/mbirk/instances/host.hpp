@@ -16,7 +16,8 @@
   MBIRK_RECON_KERNELS(X, B, S)          \
   MBIRK_RECON_HOST_KERNELS(X, B, S)     \
   MBIRK_WEIGHT_KERNELS(X, B, S)         \
-  MBIRK_IMAGE_KERNELS(X, B, S)
+  MBIRK_IMAGE_KERNELS(X, B, S)          \
+  MBIRK_IMAGE_HOST_KERNELS(X, B, S)
 
 /// Every operation for a context of the host or of a device.
 #define MBIRK_ALL_OPERATIONS(X, C)    \

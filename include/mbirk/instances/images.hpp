@@ -17,10 +17,11 @@
   X(kernel::no_scratch, kernel::local_deviation<B>)      \
   X(kernel::no_scratch, kernel::measure_image<B, false>) \
   X(kernel::no_scratch, kernel::measure_image<B, true>)  \
-  X(S, kernel::median_window<B>)                         \
   X(kernel::no_scratch, kernel::qggmrf_at_pixels<B>)     \
   X(kernel::no_scratch, kernel::qggmrf_loss_sum<B>)      \
   X(kernel::no_scratch, kernel::take_slices<B>)
+#define MBIRK_IMAGE_HOST_KERNELS(X, B, S) X(S, kernel::median_window<B>)
+#define MBIRK_IMAGE_DEVICE_KERNELS(X, B) X(kernel::on_warps<kernel::median_lanes<B>, kernel::no_scratch>)
 
 #define MBIRK_IMAGE_OPERATIONS(X, C)                                                                                  \
   X(C, void, denoise, qggmrf_denoise,                                                                                 \
@@ -58,6 +59,7 @@
 namespace mbirk {
 
 MBIRK_IMAGE_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
+MBIRK_IMAGE_HOST_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_IMAGE_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::none_context)
 MBIRK_PARTITION_OPERATIONS(MBIRK_EXTERN_OPERATION, instances::none_context)
 

@@ -53,6 +53,13 @@ template <class W> struct warp_floats {
   // If an operand is NaN, max and min return the second operand, as the vector instructions of the host do.
   friend MBIRK_INLINE warp_floats max(warp_floats a, warp_floats b) { return warp_floats(a.v > b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_floats min(warp_floats a, warp_floats b) { return warp_floats(a.v < b.v ? a.v : b.v); }
+  /// Of a number and a NaN, the number; of zeros with both signs, either.
+  friend MBIRK_INLINE warp_floats max_number(warp_floats a, warp_floats b) {
+    return warp_floats(std::fmax(a.v, b.v));
+  }
+  friend MBIRK_INLINE warp_floats min_number(warp_floats a, warp_floats b) {
+    return warp_floats(std::fmin(a.v, b.v));
+  }
   friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(W::square_root(a.v)); }
   friend MBIRK_INLINE warp_floats abs(warp_floats a) { return warp_floats(std::fabs(a.v)); }
   friend MBIRK_INLINE warp_floats exp(warp_floats a) { return warp_floats(std::exp(a.v)); }

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "mbirk/kernel/shared/median.hpp"
+#include "mbirk/kernel/device/median_lanes.hpp"
 #include "mbirk/launch.hpp"
 #include "mbirk/operation.hpp"
 
@@ -33,16 +33,23 @@ void median_filter3d(context<Exec, Instr> const& ctx, view<float const, 3> image
   if (minimum) check(*minimum, "minimum");
   if (maximum) check(*maximum, "maximum");
   [[maybe_unused]] auto const guard = ctx.instr.scope({"median_filter3d", image.size()});
-  kernel::median_window<B> kernel{
-      kernel::make_strided_cursor(observe(ctx, image, "image", array_role::argument), image),
-      kernel::make_strided_cursor(observe(ctx, median, "median", array_role::output), median), {}, {},
-      minimum.has_value(), maximum.has_value(), image.extent(0), image.extent(1), image.extent(2)};
-  if (minimum)
-    kernel.minimum = kernel::make_strided_cursor(observe(ctx, *minimum, "minimum", array_role::output), *minimum);
-  if (maximum)
-    kernel.maximum = kernel::make_strided_cursor(observe(ctx, *maximum, "maximum", array_role::output), *maximum);
-  kernel.plan_scratch();
-  launch(ctx, kernel.tasks(), kernel);
+  auto const run = [&](auto kernel) {
+    kernel.image = kernel::make_strided_cursor(observe(ctx, image, "image", array_role::argument), image);
+    kernel.median = kernel::make_strided_cursor(observe(ctx, median, "median", array_role::output), median);
+    if (minimum)
+      kernel.minimum = kernel::make_strided_cursor(observe(ctx, *minimum, "minimum", array_role::output), *minimum);
+    if (maximum)
+      kernel.maximum = kernel::make_strided_cursor(observe(ctx, *maximum, "maximum", array_role::output), *maximum);
+    kernel.with_minimum = minimum.has_value();
+    kernel.with_maximum = maximum.has_value();
+    kernel.rows = image.extent(0);
+    kernel.cols = image.extent(1);
+    kernel.slices = image.extent(2);
+    if constexpr (requires { kernel.plan_scratch(); }) kernel.plan_scratch();
+    launch(ctx, kernel.tasks(), kernel);
+  };
+  if constexpr (on_device<context<Exec, Instr>>) run(kernel::median_lanes<B>{});
+  else run(kernel::median_window<B>{});
 }
 
 }  // namespace mbirk
