@@ -190,7 +190,7 @@ template <class Context, communicator Comm> class step_of_views {
  private:
   template <class Subsets, class Size> static index_t most(Subsets const& subsets, Size const& size) {
     index_t found = 0;
-    for (auto const& s : subsets) found = std::max<index_t>(found, size(s));
+    for (auto const& s : subsets) found = std::max<index_t>(found, size(*s));
     return found;
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cmath>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -55,7 +55,8 @@ inline qggmrf_parameters qggmrf_of(recon_options const& o, double sigma_x) {
 template <class Context, class Geometry, class Part = whole_volume> class vcd_solver {
   using B = typename Context::backend;
   using state_of_part = vcd_state<Context, Geometry, Part>;
-  using subsets_of_part = std::deque<typename Part::template subset<Context>>;
+  using subset_of_part = typename Part::template subset<Context>;
+  using subsets_of_part = std::vector<std::unique_ptr<subset_of_part>>;
 
  public:
   vcd_solver(Context const& ctx, Part const& part, scan<Geometry> const& s, view<float const, 3> sinogram,
@@ -325,13 +326,14 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     part_.agree([&] {
       if (subsets.empty())
         for (index_t s = 0; s < partition.subsets; ++s)
-          subsets.emplace_back(ctx_, part_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices, damped);
+          subsets.push_back(std::make_unique<subset_of_part>(ctx_, part_, partition.subset(s), g.recon_rows,
+                                                             g.recon_cols, g.slices, damped));
       step.emplace(ctx_, part_, subsets, partition.length, g.slices, damped);
     });
     vcd.begin_iteration(std::ssize(order));
     for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
-      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), *step, settings);
+      vcd.update(prior, *subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), *step, settings);
     }
     auto const [moved, alphas, norm] = vcd.end_iteration();
     double const change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
