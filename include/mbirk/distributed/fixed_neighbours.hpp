@@ -1,5 +1,5 @@
-// The slabs of a volume that one process reconstructs one after the other: while it works on one, its neighbours stay as
-// they are. whole_volume and slab_part are other models of this policy. Not for users.
+// The slabs of a volume that one process reconstructs one after the other: while it works on one, the neighbours stay
+// as they are. whole_volume and slab_part are other models of this policy. Not for users.
 #pragma once
 
 #include <algorithm>

@@ -27,8 +27,8 @@ namespace mbirk::distributed {
 /// Arrays of a scan that are larger than memory. All views are dense; rows of the detector are slices of the image.
 /// The functions are called by one thread, one at a time; an error that they throw ends the reconstruction.
 struct slab_arrays {
-  /// Reads rows [first, first + sinogram.extent(1)) of all views: (views, rows, channels), and the weights of as many if
-  /// `weighted`.
+  /// Reads rows [first, first + sinogram.extent(1)) of all views: (views, rows, channels), and the weights of as many
+  /// if `weighted`.
   std::function<void(index_t first, view<float, 3> sinogram, std::optional<view<float, 3>> weights)> read_data;
   /// Reads slices [first, first + image.extent(2)) of the image, (rows, cols, slices), as they were last written. Every
   /// slice is written before it is read.
@@ -331,15 +331,15 @@ template <class Context, class Solve> class slab_sweeps {
 ///                  time for each slice.
 /// @param arrays    read and write the slabs.
 /// @param options   as for recon, but init_recon may not be an array, and mbirjax_rounding, compute_prior_loss, resume
-///                  and checkpoint may not be set. progress is called after each iteration of each slab, with the values
-///                  of the slab; iteration and iterations count those of all slabs. stop_threshold_change_pct is compared
-///                  once after each sweep, with the change of all slabs in its last iteration.
+///                  and checkpoint may not be set. progress is called after each iteration of each slab, with values of
+///                  the slab; iteration and iterations count those of all slabs. stop_threshold_change_pct is compared
+///                  after each sweep, with the change of all slabs in its last iteration.
 /// @return the log. Sigmas, the scale of the first image and delta_norm_per_slice are those of the whole; alpha, change
 ///         and error of an iteration are means over slabs, which did it at different times. After a cancellation, it
 ///         has the iterations that all slabs have done.
 /// @throws as recon; parameter_error also for other slabs and sweeps than those above; what `arrays` throws.
-/// Cost: as recon, and for each sweep, which makes the error sinogram and the Hessian diagonal anew, about two thirds of
-/// an iteration. Reads the data once more than there are sweeps. Memory: that of recon for the slices of a slab, the
+/// Cost: as recon, and for each sweep, which makes the error sinogram and the Hessian diagonal anew, about two thirds
+/// of an iteration. Reads the data once more than there are sweeps. Memory: that of recon for the slices of a slab, the
 /// slab once more, two slices for each slab, and 20 to 39 views of all rows while sigmas are found. A single slab has
 /// the bits of recon. Of several, 3 sweeps of 5 iterations come within 0.1 % of the range (RMSE) of 15 iterations in
 /// memory, and any number of sweeps has the same minimiser.

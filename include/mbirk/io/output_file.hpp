@@ -43,6 +43,13 @@ class output_file {
     write(data, bytes);
   }
 
+  /// Reads back what was written at `offset`.
+  void read_at(index_t offset, void* data, std::size_t bytes) {
+    errno = 0;
+    bool const found = ::fseeko(file_.stream(), static_cast<off_t>(offset), SEEK_SET) == 0;
+    if (!found || (bytes > 0 && std::fread(data, 1, bytes, file_.stream()) != bytes)) fail(detail::system_error_code());
+  }
+
   /// Gives the file its name; by default it is on the disk when this returns.
   void commit() {
     if (auto const code = file_.commit()) fail(code);

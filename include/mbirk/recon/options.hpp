@@ -71,8 +71,8 @@ struct recon_call_options {
   /// Called every checkpoint_every iterations, and when progress stops the run.
   std::function<void(recon_state const&)> checkpoint = {};
   int checkpoint_every = 1;
-  /// State to continue from; the sinogram is then not read. A state with three empty arrays continues the log only: x is
-  /// init_recon, which must be given, and the error and the Hessian diagonal are computed from the sinogram.
+  /// State to continue from; the sinogram is then not read. If its three arrays are empty, only the log continues: x is
+  /// init_recon, which must be given, and error and Hessian diagonal are computed from the sinogram.
   recon_state const* resume = nullptr;
 };
 
