@@ -49,11 +49,11 @@ class volume_between_sweeps {
   index_t pixels_;
 };
 
-/// Fewest ranks of mbirk-mpi that need no more than `limit` each; 0 if there is no such number.
+/// A number of ranks of mbirk-mpi that need no more than `limit` each, a power of two; 0 if there is none.
 int enough_ranks(geometry_file const& g, exec::host const& host, double limit) {
   if (g.fan || !std::holds_alternative<cone_scan>(g.scan)) return 0;
   try {
-    for (int ranks = 2;; ++ranks)
+    for (int ranks = 2;; ranks *= 2)
       if (estimate_ranks(g.scan, ranks, 1, {}, host).memory <= limit) return ranks;
   } catch (error const&) {
     return 0;  // more ranks than there can be
