@@ -90,7 +90,7 @@ TEST_F(RunInSlabs, WhatNeedsTheWholeIsRefused) {
                  "1.00 MiB, --memory-limit");
   make("cone");
   expect_failure(run({"--memory-limit", "5MiB", "--ops", "back_project", "--quiet"}), 2,
-                 "ops[1]: back_project needs 7.32 MiB of memory, expected at most 5.00 MiB: in slabs that fit");
+                 " of memory, expected at most 5.00 MiB: in slabs that fit, without instrumentation, run ");
 }
 
 }  // namespace

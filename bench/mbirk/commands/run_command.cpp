@@ -279,7 +279,7 @@ int run(run_options const& o) {
     watch.step(e.op + ", " + e.output);
     auto const path = fs::path(o.out) / e.output;
     bool const parts = records.may_run_in_slabs() && runs_in_slabs(c, *jobs[k].op);
-    if (double const needed = o.memory_limit || parts ? entry_bytes(c, e, *jobs[k].op, records.host()) : 0;
+    if (double const needed = o.memory_limit || parts ? entry_bytes(c, e, *jobs[k].op, records.host(), o.check) : 0;
         needed > memory.limit()) {
       make_folder(path.parent_path());
       std::vector<std::string> of_entry;

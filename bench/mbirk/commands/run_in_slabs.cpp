@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "machine/process_status.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "mbirk/instrument/sizing.hpp"
 #include "mbirk/io/npy.hpp"
@@ -66,9 +67,13 @@ bool runs_in_slabs(test_case const& c, operation const& op) {
   return c.parallel && std::ranges::find(bodies, op.body) != bodies.end();
 }
 
-double entry_bytes(test_case const& c, case_entry const& e, operation const& op, exec::host const& host) {
-  if (runs_in_slabs(c, op)) return static_cast<double>(size_of(c, e, op, host, c.scan).peak());
-  double bytes = 0;
+double entry_bytes(test_case const& c, case_entry const& e, operation const& op, exec::host const& host, bool check) {
+  auto bytes = static_cast<double>(resident_bytes());
+  if (runs_in_slabs(c, op)) {
+    bytes += static_cast<double>(size_of(c, e, op, host, c.scan).peak());
+    if (check) bytes += 4 * static_cast<double>(read_npy_header(c.folder / e.output).elements);
+    return bytes;
+  }
   for (auto const& [name, file] : e.inputs)
     bytes += 4 * static_cast<double>(read_npy_header(c.folder / file).elements);
   return bytes;

@@ -16,8 +16,9 @@ namespace mbirk::program {
 /// and weights in parallel beam.
 bool runs_in_slabs(test_case const& c, operation const& op);
 
-/// Bytes of the arrays of an entry; with its temporaries, if it runs in slabs.
-double entry_bytes(test_case const& c, case_entry const& e, operation const& op, exec::host const& host);
+/// Bytes of this program as it is and of the arrays of an entry; if it runs in slabs, also those of its temporaries and
+/// of the reference that `check` reads.
+double entry_bytes(test_case const& c, case_entry const& e, operation const& op, exec::host const& host, bool check);
 
 /// The largest slabs within `limit` (bytes), multiples of 32 slices; the smallest where none fits.
 slab_plan plan_slabs(test_case const& c, case_entry const& e, operation const& op, exec::host const& host,
