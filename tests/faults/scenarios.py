@@ -176,6 +176,16 @@ def recon_slabs(harness):
     return made
 
 
+def recon_sweeps(harness):
+    """An iterative reconstruction that does not fit into the memory it may take: two sweeps over slabs."""
+    inputs = {"sinogram.npy": sinogram(rows=1536, channels=32), "angles.npy": angles()}
+    arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--max-iterations", "2",
+                 "--slab-sweeps", "2", "--memory-limit", "30MiB", "--out", "out.npy", "--threads", "1", "--quiet"]
+    made = Scenario(harness, "recon sweeps", inputs, arguments, ["out.npy", "out.json", "out.png"], old=["out.npy"])
+    made.most = 300
+    return made
+
+
 def calibrate(harness):
     inputs = {"sinogram.npy": sinogram(channels=24), "angles.npy": angles()}
     arguments = ["calibrate", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--iterations", "2",
@@ -228,5 +238,6 @@ def profile(harness):
     return made
 
 
-MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "recon slabs": recon_slabs, "prepare": Prepare,
-        "calibrate": calibrate, "run": run, "report": report, "report of two": report_of_two, "profile": profile}
+MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "recon slabs": recon_slabs, "recon sweeps": recon_sweeps,
+        "prepare": Prepare, "calibrate": calibrate, "run": run, "report": report, "report of two": report_of_two,
+        "profile": profile}

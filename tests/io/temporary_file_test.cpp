@@ -57,6 +57,17 @@ TEST_F(TemporaryFile, LinksAreFollowed) {
   EXPECT_THROW(output_file const out(folder / "ring"), io_error);
 }
 
+TEST_F(TemporaryFile, ReadsBackWhatItHas) {
+  output_file out(file);
+  out.write_at(4, "efgh", 4);
+  out.write_at(0, "abcd", 4);
+  std::string back(6, ' ');
+  out.read_at(1, back.data(), 6);
+  EXPECT_EQ(back, "bcdefg");
+  EXPECT_NE(test::message_of<io_error>([&] { out.read_at(4, back.data(), 6); }).find("cannot be read back"),
+            std::string::npos);
+}
+
 TEST_F(TemporaryFile, AKilledProcessLeavesNothingForEver) {
   for (bool const replacing : {false, true}) {
     if (replacing) write_text(file, "old");

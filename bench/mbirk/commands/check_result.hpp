@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 
 #include "mbirk/io/npy.hpp"
 
@@ -15,29 +16,49 @@ struct check_outcome {
   double error = 0;  ///< largest error of all elements, or excluding the outliers if those are allowed
 };
 
+/// The comparison of a result with its reference, element by element in any number of parts.
+class result_check {
+ public:
+  /// @param rtol, outliers  see check_result
+  result_check(double rtol, double outliers) : rtol_(rtol), outliers_(outliers) {}
+
+  /// The largest |reference|; all of it must be seen before anything is compared.
+  template <class T> void see(std::span<T const> reference) {
+    for (auto const x : reference) largest_ = std::max(std::abs(static_cast<double>(x)), largest_);
+  }
+  template <class T> void compare(std::span<T const> got, std::span<T const> reference) {
+    double const scale = rtol_ == 0 ? 1 : std::max(largest_, 1e-30);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      double const error = std::abs(static_cast<double>(got[k]) - static_cast<double>(reference[k])) / scale;
+      if (error <= rtol_) within_ = std::max(within_, error);
+      else ++out_;
+      if (error > overall_) overall_ = error;
+    }
+    elements_ += static_cast<double>(got.size());
+  }
+  check_outcome outcome() const {
+    check_outcome r;
+    double const allowed = rtol_ == 0 ? 0 : outliers_ * elements_;
+    r.ok = static_cast<double>(out_) <= allowed;
+    r.error = r.ok ? within_ : overall_ > 0 ? overall_ : std::nan("");
+    return r;
+  }
+
+ private:
+  double rtol_, outliers_, largest_ = 0, elements_ = 0;
+  double within_ = 0, overall_ = 0;  // NaN does not affect them and counts as an outlier
+  std::size_t out_ = 0;
+};
+
 /// rtol > 0: |a - b| <= rtol max|reference|, except for a share `outliers` of the elements. rtol = 0: equality. NaN
 /// never passes.
 template <class T>
 check_outcome check_result(npy_array<T> const& got, npy_array<T> const& reference, double rtol, double outliers) {
-  check_outcome r;
-  r.same_shape = got.shape == reference.shape;
-  if (!r.same_shape) return r;
-  double largest = 0;
-  for (auto const x : reference.data) largest = std::max(std::abs(static_cast<double>(x)), largest);
-  double const scale = rtol == 0 ? 1 : std::max(largest, 1e-30);
-
-  double within = 0, overall = 0;  // NaN does not affect them and counts as an outlier
-  std::size_t out = 0;
-  for (std::size_t k = 0; k < got.data.size(); ++k) {
-    double const error = std::abs(static_cast<double>(got.data[k]) - static_cast<double>(reference.data[k])) / scale;
-    if (error <= rtol) within = std::max(within, error);
-    else ++out;
-    if (error > overall) overall = error;
-  }
-  double const allowed = rtol == 0 ? 0 : outliers * static_cast<double>(got.data.size());
-  r.ok = static_cast<double>(out) <= allowed;
-  r.error = r.ok ? within : overall > 0 ? overall : std::nan("");
-  return r;
+  if (got.shape != reference.shape) return {.same_shape = false};
+  result_check check(rtol, outliers);
+  check.see(std::span<T const>(reference.data));
+  check.compare(std::span<T const>(got.data), std::span<T const>(reference.data));
+  return check.outcome();
 }
 
 }  // namespace mbirk::program

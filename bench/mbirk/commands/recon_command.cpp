@@ -13,6 +13,7 @@
 #include "commands/recon_options.hpp"
 #include "commands/recon_result.hpp"
 #include "commands/recon_slabs.hpp"
+#include "commands/recon_sweeps.hpp"
 #include "commands/run_watch.hpp"
 #include "input/checkpoint_file.hpp"
 #include "input/direct_scan.hpp"
@@ -30,8 +31,9 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 /// Reports the required memory, and throws if it does not fit.
+/// @param advice  end of the message
 void check_memory(recon_command const& o, std::vector<memory_item> const& items,
-                  std::optional<available_memory> const& available) {
+                  std::optional<available_memory> const& available, std::string const& advice = {}) {
   double const total = total_bytes(items);
   if (!o.quiet) {
     say("memory needed\n");
@@ -43,7 +45,8 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
   require<allocation_error>(!available || total <= available->bytes, [&] {
     return "the reconstruction needs " + bytes_text(total) + " of memory (" + fmt::format("{:.0f}", total) +
            " bytes), expected at most " + bytes_text(available->bytes) + ", " + available->source +
-           "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes);
+           "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes) +
+           advice;
   });
 }
 
@@ -58,8 +61,9 @@ std::vector<float> allocate(double elements, char const* name) {
 
 /// Reconstructs what does not fit into memory at once.
 partial_result reconstruct_in_parts(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                                    geometry_file const& g, std::vector<memory_item> const& other,
-                                    memory_budget const& memory, run_watch& watch) {
+                                    geometry_file const& g, recon_options const& options,
+                                    std::vector<memory_item> const& other, memory_budget const& memory,
+                                    run_watch& watch) {
   auto const shape = recon_shape_of(g.scan);
   auto const begin = [&](std::vector<memory_item> const& items, std::string const& parts) {
     check_memory(o, items, memory.available());
@@ -70,10 +74,21 @@ partial_result reconstruct_in_parts(recon_context const& ctx, recon_command cons
     begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
     return naming(o.scan.files.input, [&] { return recon_in_slabs(ctx, o, source, g, plan.slices, watch); });
   }
+  if (works_in_sweeps(o, g)) {
+    auto const plan = plan_sweeps(ctx.exec, o, g, options, other, memory.limit());
+    begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
+    return naming(o.scan.files.input, [&] { return recon_in_sweeps(ctx, o, source, g, options, plan.slices, watch); });
+  }
   auto const plan = plan_bands(ctx.exec, g, other, memory.limit());
   begin(plan.memory, fmt::format("bands of {} of {} rows, blocks of {} of {} views", plan.rows, shape[0], plan.views,
                                  source.shape()[0]));
   return naming(o.scan.files.input, [&] { return recon_in_bands(ctx, o, source, g, plan, watch); });
+}
+
+/// Whether the method works in parts that fit into memory: as far as the command line tells, and for this scan.
+bool works_in_parts(recon_command const& o) { return works_in_slabs(o) || works_in_bands(o) || works_in_sweeps(o); }
+bool works_in_parts(recon_command const& o, geometry_file const& g) {
+  return works_in_slabs(o, g) || works_in_bands(o, g) || works_in_sweeps(o, g);
 }
 
 int reconstruct(recon_command const& o) {
@@ -90,7 +105,7 @@ int reconstruct(recon_command const& o) {
   double samples = 1;
   for (auto const n : source.shape()) samples *= static_cast<double>(n);
   double const lists = parameter_bytes * static_cast<double>(source.shape()[0]);
-  if (!works_in_slabs(o) && !works_in_bands(o))
+  if (!works_in_parts(o))
     memory.require(4 * samples + source.memory() + lists,
                    o.scan.files.input + ": a sinogram of shape " + mbirk::detail::shape_text(source.shape()));
   std::vector<scan_fact> used;
@@ -103,6 +118,7 @@ int reconstruct(recon_command const& o) {
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
   check_method(o, scan);
+  check_sweeps(o, g);
   check_out(o, g, source.scan());
   bool const vcd = o.method == "vcd", weighted = vcd && o.weights != "unweighted";
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
@@ -126,21 +142,26 @@ int reconstruct(recon_command const& o) {
   auto needed = recon_memory(host, scan, options, {vcd, weighted, policy.has_blocks()}, memory.limit());
   auto const other = program_memory(host, source.shape(), recon_shape_of(scan), source.memory());
   needed.insert(needed.end(), other.begin(), other.end());
-  if (total_bytes(needed) > memory.limit() && (works_in_slabs(o, g) || works_in_bands(o, g))) {
-    auto const result = reconstruct_in_parts(ctx, o, source, g, other, memory, watch);
+  bool const fits = total_bytes(needed) <= memory.limit();
+  if (!fits && works_in_parts(o, g)) {
+    auto const result = reconstruct_in_parts(ctx, o, source, g, options, other, memory, watch);
     corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
     if (!o.quiet)
       for (auto const& line : corrected) say("{}\n", line);
     watch.finish();
-    recon_log record;
-    record.warnings = result.notes;
+    auto record = result.record;
+    record.warnings.insert(record.warnings.end(), result.notes.begin(), result.notes.end());
     print_result(o, scan, record, start);
     if (!o.quiet) print_notes(g.warnings, record, result.repaired);
     return done;
   }
   if (policy.device() && !o.quiet) say("device: {}\n", policy.device()->device);
+  require<io_error>(!fits || !o.slab_sweeps, [&] {
+    return "--slab-sweeps is for reconstructions larger than memory, found one that needs " +
+           bytes_text(total_bytes(needed)) + (available ? " of " + bytes_text(available->bytes) : std::string());
+  });
   put_largest_first(needed);
-  check_memory(o, needed, available);
+  check_memory(o, needed, available, fits ? std::string() : memory_advice(o, g, host, memory.limit()));
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();

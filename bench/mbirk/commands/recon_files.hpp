@@ -24,6 +24,7 @@ struct recon_command : common_options {
   bool seed_given = false;
   std::optional<double> sharpness, snr_db, sigma_y, sigma_x;
   std::optional<std::uint64_t> memory_limit;
+  std::optional<int> slab_sweeps;
   bool positivity = false, no_png = false;
   int compress = 0;
   std::optional<std::array<double, 2>> out_window;

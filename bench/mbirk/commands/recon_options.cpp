@@ -69,8 +69,15 @@ std::shared_ptr<recon_command> add_recon_options(CLI::App& command, bool on_devi
       ->capture_default_str();
   command.add_option("--resume", o->resume, "Continue from a checkpoint")->type_name("FILE");
   add_memory_limit(command, o->memory_limit,
-                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp and fdk "
-                   "work in parts that fit");
+                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp, fdk "
+                   "and, in parallel beam, vcd work in parts that fit");
+  if (on_devices)
+    command
+        .add_option("--slab-sweeps", o->slab_sweeps,
+                    "Iterations of vcd larger than memory: so many times all slabs in turn, each with an equal share "
+                    "(default 3)")
+        ->check(CLI::Range(1, 100000))
+        ->type_name("N");
   command
       .add_option("--save-parameters", o->save_parameters,
                    "Write all parameters, including automatic sizes, as JSON that --geometry reads")
@@ -91,8 +98,9 @@ std::shared_ptr<recon_command> add_recon_options(CLI::App& command, bool on_devi
 
 void note_given_options(CLI::App const& command, recon_command& o) {
   o.seed_given = command.count("--seed") > 0;
-  for (char const* name : {"--positivity", "--sharpness", "--snr-db", "--sigma-y", "--sigma-x", "--weights"})
-    if (command.count(name) > 0) o.only_vcd.emplace_back(name);
+  for (char const* name :
+       {"--positivity", "--sharpness", "--snr-db", "--sigma-y", "--sigma-x", "--weights", "--slab-sweeps"})
+    if (command.get_option_no_throw(name) && command.count(name) > 0) o.only_vcd.emplace_back(name);
 }
 
 void check_method(recon_command const& o, recon_scan const& scan) {

@@ -14,16 +14,24 @@
 namespace mbirk::program {
 namespace {
 
-/// Slabs are multiples of this many slices, so that the ramp filter pairs the same rows as in memory.
-constexpr index_t slab_unit = 32;
-/// Samples that a reader converts at once.
-constexpr index_t block_samples = index_t{1} << 20;
-
 index_t slices_of(geometry_file const& g) {
   return std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
 }
 
-/// The scan of `slices` slices of g.
+slab_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
+                  index_t slices) {
+  auto const part = slab_of(g, slices);
+  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .weighted = false})};
+  for (auto& item : plan.memory) {
+    if (item.name == "sinogram") item = {"sinograms of two slabs", 2 * item.bytes};
+    else if (item.name == "reconstruction") item.name = "reconstruction of a slab";
+  }
+  add_program_memory(plan.memory, other);
+  return plan;
+}
+
+}  // namespace
+
 geometry_file slab_of(geometry_file const& g, index_t slices) {
   auto part = g;
   auto p = std::get<parallel_parameters>(g.parameters);
@@ -35,23 +43,26 @@ geometry_file slab_of(geometry_file const& g, index_t slices) {
   return part;
 }
 
-slab_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
-                  index_t slices) {
-  auto const part = slab_of(g, slices);
-  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .weighted = false})};
-  for (auto& item : plan.memory) {
-    if (item.name == "sinogram") item = {"sinograms of two slabs", 2 * item.bytes};
-    else if (item.name == "reconstruction") item.name = "reconstruction of a slab";
+repair_count read_slab(measurement_source const& source, exec::host const& reader, index_t first, index_t count,
+                       float* to, std::function<void(index_t)> const& done) {
+  auto const [views, rows, channels] = source.shape();
+  index_t const step = std::clamp<index_t>(block_samples / (count * channels), 1, views);
+  repair_count repaired;
+  for (index_t v = 0; v < views; v += step) {
+    if (done) done(v);
+    stop_if_asked();
+    repaired += source.read_rows({reader, {}}, v, std::min(step, views - v), first, count, to + v * count * channels);
   }
-  plan.memory.insert(plan.memory.end(), other.begin(), other.end());
-  plan.memory.push_back({"this program", static_cast<double>(resident_bytes())});
-  // With the rows beside it from which dead pixels are repaired.
-  plan.memory.push_back({"a block as it is read", 5.0 * static_cast<double>(block_samples)});
-  std::ranges::stable_sort(plan.memory, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
-  return plan;
+  return repaired;
 }
 
-}  // namespace
+void add_program_memory(std::vector<memory_item>& items, std::vector<memory_item> const& other) {
+  items.insert(items.end(), other.begin(), other.end());
+  items.push_back({"this program", static_cast<double>(resident_bytes())});
+  // With the rows beside it from which dead pixels are repaired.
+  items.push_back({"a block as it is read", 5.0 * static_cast<double>(block_samples)});
+  put_largest_first(items);
+}
 
 bool works_in_slabs(recon_command const& o) {
   return o.method == "fbp" && !o.scan.corrections.needs_rows() && o.policy == "host";
@@ -63,18 +74,7 @@ bool works_in_slabs(recon_command const& o, geometry_file const& g) {
 
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
                      double limit) {
-  auto plan = plan_of(host, g, other, slab_unit);
-  double const least = total_bytes(plan.memory);
-  double const each = total_bytes(plan_of(host, g, other, 2 * slab_unit).memory) - least;
-  if (!(least < limit)) return plan;
-  auto const whole = static_cast<double>(ceil_div(slices_of(g), slab_unit));
-  auto const units = static_cast<index_t>(std::min(whole, 1 + (limit - least) / each));
-  // The sum is not quite linear: the filter's layout depends on the number of rows.
-  for (index_t n = units; n > 1; --n) {
-    auto larger = plan_of(host, g, other, n * slab_unit);
-    if (total_bytes(larger.memory) <= limit) return larger;
-  }
-  return plan;
+  return largest_slabs(slices_of(g), limit, [&](index_t slices) { return plan_of(host, g, other, slices); });
 }
 
 partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
@@ -89,15 +89,7 @@ partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, 
   auto const file = open_result(o, g, slices);
   auto const read = [&](index_t first, std::vector<float>& to) {
     exec::host const reader(1);  // the others reconstruct
-    index_t const count = std::min(shape[2], rows - first);
-    index_t const step = std::clamp<index_t>(block_samples / (count * channels), 1, views);
-    repair_count repaired;
-    for (index_t v = 0; v < views; v += step) {
-      stop_if_asked();
-      repaired += source.read_rows({reader, {}}, v, std::min(step, views - v), first, count,
-                                   to.data() + v * count * channels);
-    }
-    return repaired;
+    return read_slab(source, reader, first, std::min(shape[2], rows - first), to.data());
   };
 
   partial_result result;

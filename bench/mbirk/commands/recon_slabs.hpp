@@ -2,6 +2,8 @@
 // memory: slab by slab, to the same bits as in memory.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,43 @@ namespace mbirk::program {
 bool works_in_slabs(recon_command const& o);
 bool works_in_slabs(recon_command const& o, geometry_file const& g);
 
+/// Slabs are multiples of this many slices, so that the ramp filter pairs the same rows as in memory.
+inline constexpr index_t slab_unit = 32;
+/// Samples that a reader converts at once.
+inline constexpr index_t block_samples = index_t{1} << 20;
+
+/// The scan of `slices` slices of g, which is in parallel beam.
+geometry_file slab_of(geometry_file const& g, index_t slices);
+/// Reads rows [first, first + count) of all views, dense; calls done(views) before each block.
+/// @throws io_error, interrupted
+repair_count read_slab(measurement_source const& source, exec::host const& reader, index_t first, index_t count,
+                       float* to, std::function<void(index_t)> const& done = {});
+/// What this program takes besides the arrays of a slab. @param other  further items
+void add_program_memory(std::vector<memory_item>& items, std::vector<memory_item> const& other);
+
 /// Slices of a slab, the last of which may be smaller, and the memory it takes, largest first.
 struct slab_plan {
   index_t slices = 0;
   std::vector<memory_item> memory;
 };
+
+/// The largest slabs within `limit` (bytes), multiples of 32 slices; the smallest where none fits.
+/// @param slices   of the whole
+/// @param plan_of  makes the plan of slabs of so many slices
+template <class PlanOf> slab_plan largest_slabs(index_t slices, double limit, PlanOf const& plan_of) {
+  slab_plan plan = plan_of(std::min(slab_unit, slices));
+  double const least = total_bytes(plan.memory);
+  if (!(least < limit) || slices <= slab_unit) return plan;
+  double const each = total_bytes(plan_of(std::min(2 * slab_unit, slices)).memory) - least;
+  auto const whole = static_cast<double>(ceil_div(slices, slab_unit));
+  auto const units = static_cast<index_t>(each > 0 ? std::min(whole, 1 + (limit - least) / each) : whole);
+  // The sum is not quite linear: layouts depend on the number of rows.
+  for (index_t n = units; n > 1; --n) {
+    slab_plan larger = plan_of(std::min(n * slab_unit, slices));
+    if (total_bytes(larger.memory) <= limit) return larger;
+  }
+  return plan;
+}
 
 /// The largest slabs within `limit` (bytes), multiples of 32 slices; the smallest where none fits.
 /// @param other  memory besides that of the slab and of this program as it is.
@@ -30,6 +64,7 @@ slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector
 struct partial_result {
   repair_count repaired;
   std::vector<std::string> corrected, notes;
+  recon_log record = {};  ///< iterative methods
 };
 
 /// Reads, corrects, reconstructs and writes a slab after the other; the next one is read meanwhile.

@@ -12,8 +12,10 @@
 #include "commands/command.hpp"
 #include "commands/command_files.hpp"
 #include "commands/progress.hpp"
+#include "commands/run_in_slabs.hpp"
 #include "commands/run_watch.hpp"
 #include "input/test_case.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/exec/emulation/finding.hpp"
 #include "mbirk/io/printable.hpp"
 #include "operations/policy.hpp"
@@ -33,6 +35,7 @@ struct run_options : common_options {
   std::optional<std::uint64_t> seed;  // this and the next are options of the emulation
   bool late_copies = false, check_races = false;
   monitor_options monitor;
+  std::optional<std::uint64_t> memory_limit;
 
   exec::emulation_options emulation() const {
     for (auto const& [given, name] :
@@ -106,6 +109,9 @@ class recorder {
     note_counts(j, scan, x, transfers);
     return seconds;
   }
+  exec::host const& host() const noexcept { return policy_.host(); }
+  /// Whether a slab may be run instead of the whole: nothing is recorded that would then be of slabs.
+  bool may_run_in_slabs() const noexcept { return kind_ == "none" && !policy_.has_blocks(); }
   /// Number of events that the trace dropped.
   std::uint64_t dropped() const noexcept { return trace_.dropped(); }
   void write(test_case const& c, fs::path const& folder) const {
@@ -157,24 +163,27 @@ class report {
     }
     if (check_) line("op", "output", fmt::format("{:>12}  {:>8}  ", "error", "allowed"));
   }
-  void done(case_entry const& e, any_array const& result, double seconds) const {
-    if (!silent_)
-      line(e.op, e.output, fmt::format("{:18} {:9.4f} s", mbirk::detail::shape_text(shape_of(result)), seconds));
+  void done(case_entry const& e, std::vector<index_t> const& shape, double seconds) const {
+    if (!silent_) line(e.op, e.output, fmt::format("{:18} {:9.4f} s", mbirk::detail::shape_text(shape), seconds));
   }
-  bool checked(case_entry const& e, any_array const& result, fs::path const& reference) {
+  void checked(case_entry const& e, any_array const& result, fs::path const& reference) {
     auto const outcome = std::visit(
         [&]<class T>(npy_array<T> const& got) {
           return check_result(got, read_npy<T>(reference), *e.rtol, e.outliers);
         },
         result);
+    checked(e, outcome, shape_of(result), reference);
+  }
+  /// @param shape  of the result
+  void checked(case_entry const& e, check_outcome const& outcome, std::vector<index_t> const& shape,
+               fs::path const& reference) {
     auto const error = outcome.same_shape ? fmt::format("{:.2e}", outcome.error) : "shape";
     line(e.op, e.output, fmt::format("{:>12}  {:>8g}  {}", error, *e.rtol, outcome.ok ? "ok" : "OUT"));
     if (!outcome.same_shape)
-      show("  the result has shape {}, the reference {}\n", mbirk::detail::shape_text(shape_of(result)),
+      show("  the result has shape {}, the reference {}\n", mbirk::detail::shape_text(shape),
            mbirk::detail::shape_text(read_npy_header(reference).shape));
     ++count_;
     passed_ += outcome.ok;
-    return outcome.ok;
   }
   /// Prints the total; returns whether all entries are within tolerance.
   bool end() const {
@@ -211,6 +220,39 @@ void check_files(test_case const& c, std::vector<job> const& jobs, run_options c
   files.check();
 }
 
+/// Runs an entry on the arrays of its files; names it in errors.
+template <class F> auto naming(test_case const& c, case_entry const& e, F const& f) {
+  try {
+    return f();
+  } catch (error const& failure) {
+    auto const what = c.file + ": " + e.field + ": " + failure.what();
+    bool const of_the_case =
+        !dynamic_cast<exec::emulation_error const*>(&failure) && !dynamic_cast<device_error const*>(&failure);
+    if (!of_the_case) throw failed_check(what, failure.where);
+    throw error(what, failure.where);
+  }
+}
+
+/// Runs an entry that does not fit into memory in slabs. @throws allocation_error if that is not possible
+double run_larger_than_memory(test_case const& c, job const& j, run_options const& o, recorder& records,
+                              memory_budget const& memory, double needed, std::vector<std::string>& warnings) {
+  auto const& e = *j.entry;
+  require<allocation_error>(records.may_run_in_slabs() && runs_in_slabs(c, *j.op), [&] {
+    return c.file + ": " + e.field + ": " + e.op + " needs " + bytes_text(needed) + " of memory, expected at most " +
+           bytes_text(memory.limit()) +
+           ": in slabs that fit, without instrumentation, run projections, filter, direct reconstruction, Hessian "
+           "diagonal and weights in parallel beam";
+  });
+  auto const plan = plan_slabs(c, e, *j.op, records.host(), memory.limit());
+  memory.require(total_bytes(plan.memory), c.file + ": " + e.field + ": a slab of " + std::to_string(plan.slices) +
+                                               " slices");
+  if (!o.quiet) say("{}: larger than memory: slabs of {} slices\n", e.output, plan.slices);
+  return run_in_slabs(c, e, *j.op, plan.slices, fs::path(o.out) / e.output, warnings,
+                      [&](any_scan const& slab, operands& x) {
+                        return naming(c, e, [&] { return records.run(j, slab, x); });
+                      });
+}
+
 int run(run_options const& o) {
   recorder records(o, o.emulation());
   auto const c = read_case(o.case_folder);
@@ -228,31 +270,39 @@ int run(run_options const& o) {
   report table(jobs, o);
   progress bar(jobs.size(), o.quiet);
   auto warnings = c.warnings;
+  memory_budget const memory(o.memory_limit
+                                 ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
+                                 : memory_available());
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     auto const& e = *jobs[k].entry;
     bar.at(k, e.op);
     watch.step(e.op + ", " + e.output);
+    auto const path = fs::path(o.out) / e.output;
+    bool const parts = records.may_run_in_slabs() && runs_in_slabs(c, *jobs[k].op);
+    if (double const needed = o.memory_limit || parts ? entry_bytes(c, e, *jobs[k].op, records.host(), o.check) : 0;
+        needed > memory.limit()) {
+      make_folder(path.parent_path());
+      std::vector<std::string> of_entry;
+      auto const seconds = run_larger_than_memory(c, jobs[k], o, records, memory, needed, of_entry);
+      for (auto const& w : of_entry) warnings.push_back(c.file + ": " + e.field + ": " + w);
+      auto const shape = shape_of(jobs[k].op->output, c.scan, 0);
+      auto const reference = c.folder / e.output;
+      bar.clear();
+      if (o.check) table.checked(e, check_result_file(path, reference, *e.rtol, e.outliers), shape, reference);
+      else table.done(e, shape, seconds);
+      continue;
+    }
     auto x = load_operands(c, e, *jobs[k].op);
     [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({e.op.c_str()});
     held_arrays held(watch.memory());
     held.add_operands(x);
-    double seconds = 0;
-    try {
-      seconds = records.run(jobs[k], c.scan, x);
-    } catch (error const& failure) {
-      auto const what = c.file + ": " + e.field + ": " + failure.what();
-      bool const of_the_case =
-          !dynamic_cast<exec::emulation_error const*>(&failure) && !dynamic_cast<device_error const*>(&failure);
-      if (!of_the_case) throw failed_check(what, failure.where);
-      throw error(what, failure.where);
-    }
-    auto const path = fs::path(o.out) / e.output;
+    double const seconds = naming(c, e, [&] { return records.run(jobs[k], c.scan, x); });
     make_folder(path.parent_path());
     std::visit([&](auto const& result) { write_npy(path, result); }, x.output);
     for (auto const& w : x.warnings) warnings.push_back(c.file + ": " + e.field + ": " + w);
     bar.clear();
     if (o.check) table.checked(e, x.output, c.folder / e.output);
-    else table.done(e, x.output, seconds);
+    else table.done(e, shape_of(x.output), seconds);
   }
   records.write(c, o.out);
   if (auto const dropped = records.dropped(); dropped > 0)
@@ -298,6 +348,9 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
                     "With --policy emulated: complete asynchronous copies as late as allowed");
   command->add_flag("--check-races", o->check_races,
                     "With --policy emulated: check accesses to shared memory for races");
+  add_memory_limit(*command, o->memory_limit,
+                   "Memory for an operation, e.g. 8GiB (default: what is available); in parallel beam projections, "
+                   "filters, direct reconstruction and weights work in slabs that fit");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o, true);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

@@ -109,7 +109,7 @@ void check_entry(test_case const& c, case_entry const& e, operation const& op) {
     }
 }
 
-operands load_operands(test_case const& c, case_entry const& e, operation const& op) {
+operands arguments_of(test_case const& c, case_entry const& e, operation const& op) {
   operands x;
   x.settings = c.settings;
   x.denoiser = c.denoiser;
@@ -118,6 +118,11 @@ operands load_operands(test_case const& c, case_entry const& e, operation const&
   for (auto const& info : op.arguments)
     x.arguments[info.name] =
         arguments.has(info.name) ? check_argument(arguments.at(info.name, ""), info) : info.fallback;
+  return x;
+}
+
+operands load_operands(test_case const& c, case_entry const& e, operation const& op) {
+  auto x = arguments_of(c, e, op);
   for (auto const& input : op.inputs) {
     auto const it = e.inputs.find(input.name);
     if (it == e.inputs.end()) continue;
@@ -134,6 +139,52 @@ operands load_operands(test_case const& c, case_entry const& e, operation const&
     });
   }
   allocate_output(op, c.scan, x);
+  return x;
+}
+
+namespace {
+
+/// Reads a part of a file, from `first` on along an axis. @param must_be_finite  of a value at (i, j)
+template <class MustBeFinite>
+npy_array<float> read_part(std::filesystem::path const& path, std::vector<index_t> const& shape, std::size_t axis,
+                           index_t first, MustBeFinite const& must_be_finite) {
+  auto const whole = read_npy_header(path);
+  npy_array<float> part{shape, std::vector<float>(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]))};
+  std::vector<float> plane(static_cast<std::size_t>(whole.shape[1] * whole.shape[2]));
+  view<float, 3> const from(plane.data(), {1, whole.shape[1], whole.shape[2]}),
+      to(part.data.data(), {shape[0], shape[1], shape[2]});
+  index_t const j0 = axis == 1 ? first : 0, k0 = axis == 2 ? first : 0;
+  for (index_t i = 0; i < shape[0]; ++i) {
+    read_npy(path, i, from);
+    for (index_t j = 0; j < shape[1]; ++j)
+      for (index_t k = 0; k < shape[2]; ++k) {
+        float const x = to(i, j, k) = from(0, j0 + j, k0 + k);
+        if (!mbirk::detail::is_finite(x) && must_be_finite(i, j))
+          mbirk::detail::npy_fail_finite(whole, x, (i * whole.shape[1] + j0 + j) * whole.shape[2] + k0 + k, path);
+      }
+  }
+  return part;
+}
+
+}  // namespace
+
+operands load_slab(test_case const& c, case_entry const& e, operation const& op, any_scan const& slab,
+                   index_t first) {
+  auto x = arguments_of(c, e, op);
+  auto const& mask = std::get<parallel_scan>(slab).mask();
+  index_t const cols = std::get<parallel_scan>(slab).recon_shape()[1];
+  for (auto const& input : op.inputs) {
+    auto const it = e.inputs.find(input.name);
+    if (it == e.inputs.end()) continue;
+    x.inputs[input.name] = with_place(place(c, e, "inputs." + input.name), [&]() -> any_array {
+      return read_part(c.folder / it->second, shape_of(input.kind, slab, 0), input.kind == array_kind::recon ? 2 : 1,
+                       first, [&](index_t i, index_t j) {
+                         return input.only_inside_mask ? mask[static_cast<std::size_t>(i * cols + j)] != 0
+                                                       : !input.may_be_nan;
+                       });
+    });
+  }
+  allocate_output(op, slab, x);
   return x;
 }
 

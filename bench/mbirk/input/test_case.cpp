@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <concepts>
 #include <set>
 #include <string>
 
@@ -87,7 +88,9 @@ test_case read_case(fs::path const& folder) {
     check_parameters(params, geometry, known_parameters::of_a_case);
     bool const has_scan = geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
       memory_budget const memory(memory_available());
-      c.scan = make_scan<Geometry>(read_scan<Geometry>(root, params, folder, memory), c.file, memory);
+      auto const p = read_scan<Geometry>(root, params, folder, memory);
+      c.scan = make_scan<Geometry>(p, c.file, memory);
+      if constexpr (std::same_as<Geometry, parallel_geometry>) c.parallel = p;
     });
     if (!has_scan) {
       if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));

@@ -28,6 +28,7 @@ struct test_case {
   std::string file;  ///< folder/case.json, for messages
   std::string name;
   any_scan scan;
+  std::optional<parallel_parameters> parallel;  ///< those of `scan`, if it is in parallel beam
   std::optional<std::array<index_t, 3>> recon_shape;
   recon_model_options settings;  ///< reconstruction parameters in params
   denoise_options denoiser;      ///< denoiser parameters, for a case without geometry
@@ -45,9 +46,18 @@ test_case read_case(std::filesystem::path const& folder);
 /// @throws mbirk::error
 void check_entry(test_case const& c, case_entry const& entry, operation const& op);
 
+/// The operands of a checked entry without any array.
+operands arguments_of(test_case const& c, case_entry const& entry, operation const& op);
+
 /// Reads the inputs of a checked entry, verifies that all values that will be read are finite, and allocates the
 /// result.
 /// @throws mbirk::error
 operands load_operands(test_case const& c, case_entry const& entry, operation const& op);
+
+/// The same for a slab of a scan in parallel beam: its rows and slices, from `first` on. Reads each file plane by plane
+/// (views of a sinogram, rows of a volume), which must be in C order.
+/// @throws mbirk::error
+operands load_slab(test_case const& c, case_entry const& entry, operation const& op, any_scan const& slab,
+                   index_t first);
 
 }  // namespace mbirk::program

@@ -19,10 +19,11 @@ double product(std::array<index_t, 3> const& shape) {
 }
 
 /// The options of a run that is only sized: it uses each partition that the iterations would use and makes a
-/// checkpoint, but repeats the last partition once only.
-recon_options sized_options(recon_options o) {
+/// checkpoint if it `saves`, but repeats the last partition once only.
+recon_options sized_options(recon_options o, bool saves) {
   o.progress = {};
-  o.checkpoint = [](recon_state const&) {};
+  if (saves) o.checkpoint = [](recon_state const&) {};
+  else o.checkpoint = {};
   o.checkpoint_every = 1;
   auto const done = o.first_iteration + (o.resume ? std::ssize(o.resume->record.partition_sequence) : 0);
   o.max_iterations = static_cast<int>(
@@ -85,7 +86,7 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
       view<float const, 3> const sinogram(nullptr, scan.sinogram_shape());
       view<float, 3> const volume(nullptr, scan.recon_shape());
       auto const weights = question.weighted ? std::optional(sinogram) : std::nullopt;
-      if (question.vcd) recon(ctx, scan, sinogram, weights, volume, sized_options(options));
+      if (question.vcd) recon(ctx, scan, sinogram, weights, volume, sized_options(options, question.saves));
       else if constexpr (has_direct_recon<Geometry>) direct_recon(ctx, scan, sinogram, volume);
       for (auto& item : memory_items(size.at_peak)) {
         if (item.name == "weights") item.name = "weights, reordered";
@@ -95,6 +96,41 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
     put_largest_first(needed);
     return needed;
   }, any);
+}
+
+std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
+                                         recon_options const& options, bool weighted) {
+  auto items = recon_memory(host, slab, options, {.weighted = weighted, .saves = false});
+  double const iterating = total_bytes(items);
+  for (auto& item : items)
+    if (item.name == "sinogram" || item.name == "weights" || item.name == "reconstruction") item.name += " of a slab";
+  auto const [rows, cols, depth] = slab.recon_shape();
+  if (depth >= slices) return items;
+
+  double const pixels = 4 * static_cast<double>(rows) * static_cast<double>(cols);
+  // Between a pack below and a slice above.
+  double const between = pixels * static_cast<double>(depth + exec::host::backend::lanes + 1);
+  items.push_back({"slab between its neighbours", between});
+  items.push_back({"boundary slices of all slabs", 2 * static_cast<double>(ceil_div(slices, depth)) * pixels});
+
+  // While the data are read for the first time, there are also the views that sigmas are found from.
+  instrument::size_record size;
+  context const ctx{host, instrument::sizing{size}};
+  view<float const, 3> const sinogram(nullptr, slab.sinogram_shape());
+  mbirk::detail::whole_volume const whole;
+  auto const weights = weighted ? std::optional(sinogram) : std::nullopt;
+  mbirk::detail::vcd_solver(ctx, whole, slab, sinogram, weights, view<float, 3>(nullptr, slab.recon_shape()), options,
+                            "recon")
+      .survey_data();
+  index_t const views = slab.sinogram_shape()[0], channels = slab.sinogram_shape()[2];
+  double const arrays = weighted ? 2 : 1;
+  double const sampled = arrays * 4 * product({ceil_div(views, mbirk::detail::sampling_step(views)), slices, channels});
+  double const surveying = total_bytes(memory_items(size.at_peak)) + sampled +
+                           4 * (arrays * product(slab.sinogram_shape()) + product(slab.recon_shape()));
+  if (double const more = surveying - iterating - between; more > 0)
+    items.push_back({"more while sigmas are found", more});
+  put_largest_first(items);
+  return items;
 }
 
 }  // namespace mbirk::program

@@ -31,9 +31,10 @@ std::vector<memory_item> program_memory(exec::host const& host, std::array<index
 
 /// Properties of a reconstruction that determine its allocations, besides its options.
 struct memory_question {
-  bool vcd = true;         ///< iterative, and interruptible at any time, which copies the state; otherwise direct
+  bool vcd = true;         ///< iterative; otherwise direct
   bool weighted = false;   ///< uses weights
   bool on_device = false;  ///< temporaries are in the memory of a device
+  bool saves = true;       ///< iterative, and interruptible at any time, which copies the state
 };
 
 /// The arrays of the host at the moment of the highest use, largest first: those of the caller, and the temporaries
@@ -43,5 +44,9 @@ struct memory_question {
 std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                                       memory_question const& question,
                                       double limit = std::numeric_limits<double>::infinity());
+
+/// The same for distributed::recon_in_slabs. @param slab  the largest; @param slices  of the whole
+std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
+                                         recon_options const& options, bool weighted);
 
 }  // namespace mbirk::program

@@ -18,6 +18,7 @@
 #include "commands/iteration_progress.hpp"
 #include "commands/recon_options.hpp"
 #include "commands/recon_result.hpp"
+#include "commands/recon_slabs.hpp"
 #include "input/direct_scan.hpp"
 #include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/slab_state.hpp"
@@ -29,22 +30,6 @@
 
 namespace mbirk::program {
 namespace {
-
-/// Reads the rows of a slab in all views.
-repair_count read_slab(measurement_source const& source, distributed::index_range rows, exec::host const& host,
-                       float* to, progress& bar) {
-  constexpr index_t block_samples = index_t{1} << 20;  // that a reader converts at once
-  auto const [views, all, channels] = source.shape();
-  index_t const step = std::clamp<index_t>(block_samples / (rows.count * channels), 1, views);
-  repair_count repaired;
-  for (index_t v = 0; v < views; v += step) {
-    bar.at(static_cast<std::size_t>(v), "views of " + source.description());
-    stop_if_asked();
-    repaired += source.read_rows({host, {}}, v, std::min(step, views - v), rows.first, rows.count,
-                                 to + v * rows.count * channels);
-  }
-  return repaired;
-}
 
 /// Writes the slabs of all ranks, which rank 0 receives one after the other, in the memory of its own: `slab` has room
 /// for the largest.
@@ -162,7 +147,9 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
     if (weighted) weights.resize(element_count(shape));
     r.watch.step("reading " + source.description());
     progress bar(static_cast<std::size_t>(shape[0]), o.quiet);
-    out.repaired = read_slab(source, slab.range(), r.host, sinogram.data(), bar);
+    out.repaired = read_slab(source, r.host, slab.range().first, slab.range().count, sinogram.data(), [&](index_t done) {
+      bar.at(static_cast<std::size_t>(done), "views of " + source.description());
+    });
     bar.clear();
     view<float, 3> const y(sinogram.data(), shape);
     correct_part(r, scan, y, slab.scan().angles());

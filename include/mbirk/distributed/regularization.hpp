@@ -20,27 +20,39 @@ namespace mbirk::distributed::detail {
 
 using namespace mbirk::detail;
 
+/// require_finite_sinogram and require_weights of a part of the data, whose weights may all be 0.
+/// @param of_part  the operation, and from where on the rows or views of a message are counted
+/// @return whether some weight is positive; true without weights
+template <class Context>
+bool require_data_of_part(Context const& ctx, std::string const& of_part, view<float const, 3> sinogram,
+                          std::optional<view<float const, 3>> const& weights) {
+  require_finite_sinogram(ctx, sinogram, of_part.c_str());
+  if (!weights) return true;
+  [[maybe_unused]] auto const guard = ctx.instr.stage("check weights");
+  auto const& w = *weights;
+  auto const range = find_range(
+      ctx, kernel::make_strided_cursor(observe(ctx, w, "weights", array_role::argument), w),
+      kernel::make_elementwise_range(kernel::any_tasks, w));
+  bool const positive = range.maximum > 0;
+  if (!range.finite() || range.minimum < 0 || positive) require_weights(ctx, w, of_part.c_str());
+  return positive;
+}
+/// @throws parameter_error unless some weight of all parts is positive
+inline void require_positive(bool some, char const* operation) {
+  require(some, [&] {
+    return message(operation, ": every one of the weights is 0, expected at least one that is positive");
+  });
+}
+
 /// require_finite_sinogram and require_weights of all ranks together.
-/// @param of_rank  the operation, and from where on the rows or views of a message are counted
+/// @param of_rank  see require_data_of_part
 template <class Context, communicator Comm>
 void require_data(Context const& ctx, Comm const& ranks, std::string const& of_rank, view<float const, 3> sinogram,
                   std::optional<view<float const, 3>> const& weights, char const* operation) {
-  agree(ranks, [&] { require_finite_sinogram(ctx, sinogram, of_rank.c_str()); });
-  if (!weights) return;
   bool positive = false;  // one positive weight anywhere is enough
-  agree(ranks, [&] {
-    [[maybe_unused]] auto const guard = ctx.instr.stage("check weights");
-    auto const& w = *weights;
-    auto const range = find_range(
-        ctx, kernel::make_strided_cursor(observe(ctx, w, "weights", array_role::argument), w),
-        kernel::make_elementwise_range(kernel::any_tasks, w));
-    positive = range.maximum > 0;
-    if (range.finite() && range.minimum >= 0 && !positive) return;
-    require_weights(ctx, w, of_rank.c_str());
-  });
-  require(all_reduce(ranks, "check weights", positive ? 1 : 0, reduction::maximum) > 0, [&] {
-    return message(operation, ": every one of the weights is 0, expected at least one that is positive");
-  });
+  agree(ranks, [&] { positive = require_data_of_part(ctx, of_rank, sinogram, weights); });
+  if (!weights) return;
+  require_positive(all_reduce(ranks, "check weights", positive ? 1 : 0, reduction::maximum) > 0, operation);
 }
 
 /// The rows of every step-th view of all ranks, on rank 0; empty on the others.

@@ -20,6 +20,7 @@ using namespace mbirk::detail;
 
 /// A slice of each neighbour, of all pixels or of a subset: what is sent, what is received.
 struct boundary_slices {
+  static constexpr char const* name = "boundary slices";  // of the exchange of all pixels
   std::vector<float> to_below, to_above, from_below, from_above;
 
   void resize(index_t pixels, bool below, bool above) {
@@ -120,7 +121,7 @@ template <class Context, communicator Comm> class slab_image {
       if (below_) at(all.to_below, p) = x[p * column_];
       if (above_) at(all.to_above, p) = x[p * column_ + last];
     }
-    ranks_.start_exchange("boundary slices", all.exchange()).wait();
+    ranks_.start_exchange(boundary_slices::name, all.exchange()).wait();
     for (index_t p = 0; p < pixels_; ++p) {
       if (below_) x[p * column_ - 1] = at(all.from_below, p);
       if (above_) x[p * column_ + last + 1] = at(all.from_above, p);

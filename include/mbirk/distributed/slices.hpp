@@ -40,14 +40,19 @@ inline index_t most_slices(index_t slices, int ranks) {
   return most;
 }
 
-/// The part of a parallel-beam scan that a rank reconstructs. The projections, filters, direct reconstruction and
-/// Hessian diagonal of its slices are those of scan(), by the ordinary operations and to the same bits as in the whole;
-/// recon and prox_map are in distributed/recon.hpp.
+/// The part of a parallel-beam scan that a rank reconstructs, or that fits into memory. The projections, filters, direct
+/// reconstruction and Hessian diagonal of its slices are those of scan(), by the ordinary operations and to the same
+/// bits as in the whole; recon and prox_map are in distributed/recon.hpp and distributed/recon_in_slabs.hpp.
 class parallel_slab {
  public:
   /// @throws parameter_error for parameters that parallel_scan refuses, and for more ranks than units of slices
   parallel_slab(parallel_parameters whole, int rank, int ranks)
       : whole_(std::move(whole)), total_(make_geometry(whole_).slices), range_(slices_of(total_, rank, ranks)),
+        scan_(part(range_.count, 1)) {}
+  /// Any slices, for a process that has them alone.
+  /// @throws parameter_error for parameters that parallel_scan refuses, and for slices that the scan does not have
+  parallel_slab(parallel_parameters whole, index_range range)
+      : whole_(std::move(whole)), total_(make_geometry(whole_).slices), range_(checked(range, total_)),
         scan_(part(range_.count, 1)) {}
 
   parallel_scan const& scan() const noexcept { return scan_; }
@@ -59,6 +64,13 @@ class parallel_slab {
   parallel_scan sampled(index_t step) const { return parallel_scan(part(total_, step)); }
 
  private:
+  static index_range checked(index_range range, index_t slices) {
+    require(range.first >= 0 && range.count >= 1 && range.end() <= slices, [&] {
+      return mbirk::detail::message("parallel_slab: the slices ", range.first, " to ", range.end() - 1,
+                                    ", expected some of 0 to ", slices - 1);
+    });
+    return range;
+  }
   parallel_parameters part(index_t slices, index_t step) const {
     auto p = whole_;
     auto const all = make_geometry(whole_);

@@ -59,6 +59,8 @@
   X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::sample<B>>)                  \
   X(S, kernel::vcd_unit_direction<B, kernel::proximal_cylinder<B>>)                        \
   X(S, kernel::vcd_unit_direction<B, kernel::qggmrf_cylinder<B>>)                          \
+  X(S, kernel::vcd_unit_direction<B, kernel::slab_prior<B, kernel::qggmrf_cylinder<B>>>)   \
+  X(kernel::no_scratch, kernel::copy_slab_columns<B>)                                      \
   X(kernel::no_scratch, kernel::vcd_unit_update<B>)
 
 #define MBIRK_RECON_DEVICE_KERNELS(X, B)                                                                            \

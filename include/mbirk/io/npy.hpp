@@ -395,13 +395,16 @@ template <class T, int Rank> void read_npy(std::filesystem::path const& path, vi
 
 namespace detail {
 
-/// Throws an error that element k is not finite.
+/// Throws an error that element k, which is x, is not finite.
+template <std::floating_point T>
+[[noreturn]] void npy_fail_finite(npy_header const& where, T x, index_t k, std::filesystem::path const& path) {
+  npy_fail(path, "value " + npy_index(where, k) + " is " + number_text(x) + ", expected finite numbers");
+}
 template <std::floating_point T>
 [[noreturn]] void npy_fail_finite(npy_array<T> const& array, std::size_t k, std::filesystem::path const& path) {
   npy_header where;
   where.shape = array.shape;
-  npy_fail(path, "value " + npy_index(where, static_cast<index_t>(k)) + " is " + number_text(array.data[k]) +
-                     ", expected finite numbers");
+  npy_fail_finite(where, array.data[k], static_cast<index_t>(k), path);
 }
 
 }  // namespace detail

@@ -43,15 +43,23 @@ class output_file {
     write(data, bytes);
   }
 
+  /// Reads back what was written at `offset`.
+  void read_at(index_t offset, void* data, std::size_t bytes) {
+    errno = 0;
+    bool const found = ::fseeko(file_.stream(), static_cast<off_t>(offset), SEEK_SET) == 0;
+    if (!found || (bytes > 0 && std::fread(data, 1, bytes, file_.stream()) != bytes))
+      fail(detail::system_error_code(), "cannot be read back");
+  }
+
   /// Gives the file its name; by default it is on the disk when this returns.
   void commit() {
     if (auto const code = file_.commit()) fail(code);
   }
 
  private:
-  [[noreturn]] void fail(std::error_code code) {
+  [[noreturn]] void fail(std::error_code code, char const* what = "cannot be written") {
     file_.discard();
-    throw io_error(path_.string() + ": cannot be written: " + code.message(), source_location::current());
+    throw io_error(path_.string() + ": " + what + ": " + code.message(), source_location::current());
   }
 
   std::filesystem::path path_;

@@ -25,6 +25,7 @@ struct iteration_report {
   double alpha = 0;    ///< mean over the subsets
   double fm_rmse = 0;  ///< sqrt(sum w e^2 / (mean(w) V R C)) / sigma_y
   double prior_loss = 0;
+  double norm = 0;     ///< ||x||_1, which change is relative to
 };
 
 /// Log of a reconstruction, with MBIRJAX's names. Each list has one entry per iteration.
@@ -70,7 +71,8 @@ struct recon_call_options {
   /// Called every checkpoint_every iterations, and when progress stops the run.
   std::function<void(recon_state const&)> checkpoint = {};
   int checkpoint_every = 1;
-  /// State to continue from; the sinogram is then not read.
+  /// State to continue from; the sinogram is then not read. If its three arrays are empty, only the log continues: x is
+  /// init_recon, which must be given, and error and Hessian diagonal are computed from the sinogram.
   recon_state const* resume = nullptr;
 };
 

@@ -138,6 +138,22 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
         [](recon_log const&) { return 0.0; }, {.needs_sigma_prox = true});
   }
 
+  /// Sums over a part of the data, which a caller that has it part by part adds up.
+  struct survey { fit_products fit; double mean_weight = 1; };
+  /// Without init_recon, x = the direct image, and the products that its scale is found from; the mean weight.
+  survey survey_data() const {
+    bool const fit = std::holds_alternative<std::monostate>(o_.init_recon);
+    state_of_part vcd(ctx_, part_, scan_, recon_, weights_.has_value(), false, operation_);
+    vcd.load(sinogram_, weights_);
+    survey found;
+    if (fit) {
+      make_direct_image(vcd);
+      found.fit = vcd.fit(part_);
+    }
+    found.mean_weight = vcd.mean_weight();
+    return found;
+  }
+
  private:
   /// What a prior is like.
   struct prior_traits { bool couples_slices = false, needs_sigma_x = false, needs_sigma_prox = false; };
@@ -158,7 +174,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     if (o_.resume) record = o_.resume->record;
     record.granularity = o_.granularity;
     record.cancelled = false;
-    if (!o_.resume)
+    if (record.num_iterations == 0)
       for (auto const& p : partitions)
         record.warnings.insert(record.warnings.end(), p.warnings.begin(), p.warnings.end());
     std::size_t const done = record.partition_sequence.size();
@@ -181,7 +197,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
         made->reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
     });
     auto& vcd = *made;
-    if (o_.resume) part_.agree([&] { restore(vcd, *o_.resume); });
+    if (o_.resume && !has_log_only(*o_.resume)) part_.agree([&] { restore(vcd, *o_.resume); });
     else initialize(vcd, sequence.empty());
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
     if (!sequence.empty() && !finished) {
@@ -213,7 +229,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
         if (o_.progress)
           wanted = o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()),
                                                 report.change, report.alpha, record.fm_rmse.back(),
-                                                record.prior_loss.back()});
+                                                record.prior_loss.back(), report.norm});
       });
       bool const go_on = part_.go_on(wanted);
       record.cancelled = !go_on;
@@ -236,6 +252,10 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     sequence.erase(sequence.begin(),
                    sequence.begin() + std::min<std::ptrdiff_t>(std::ssize(sequence), o_.first_iteration));
     return sequence;
+  }
+  static bool has_log_only(recon_state const& state) {
+    return state.recon.empty() && state.hessian.empty() && state.weighted_error.empty() &&
+           element_count(state.recon_shape) > 0;
   }
   void check_resume(recon_state const& state) const {
     require<shape_error>(
@@ -262,6 +282,12 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     require(fault.empty(), [&] {
       return detail::message(operation_, ": the log in the state to resume has lists of unequal lengths: ", fault);
     });
+    if (has_log_only(state)) {
+      require(!std::holds_alternative<std::monostate>(o_.init_recon), [&] {
+        return detail::message(operation_, ": the state to resume has no arrays, expected an init_recon to go on from");
+      });
+      return;
+    }
     require<shape_error>(state.recon.size() == element_count(state.recon_shape) &&
                              state.hessian.size() == state.recon.size() &&
                              state.weighted_error.size() == element_count(state.sinogram_shape), [&] {
@@ -292,6 +318,10 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     record.sigma_prox = o_.sigma_prox.value_or(record.sigma_prox);
   }
 
+  void make_direct_image(state_of_part const& vcd) const {
+    part_.direct_image(ctx_, scan_, sinogram_, vcd,
+                       {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
+  }
   /// Computes the initial image, its error sinogram and the Hessian diagonal.
   void initialize(state_of_part& vcd, bool image_only) const {
     auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon);
@@ -302,9 +332,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       if (image) vcd.image().assign(*image);
       if (constant) vcd.image().fill(static_cast<float>(*constant));
-      if (fit)
-        part_.direct_image(ctx_, scan_, sinogram_, vcd,
-                           {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
+      if (fit) make_direct_image(vcd);
     }
     if (image_only && !fit) return;
     vcd.make_error(part_,
@@ -315,7 +343,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     if (!image_only) vcd.make_hessian(part_);
   }
 
-  struct outcome { double change = 0, alpha = 0; };
+  struct outcome { double change = 0, alpha = 0, norm = 0; };
   template <class Prior>
   outcome iterate(state_of_part& vcd, Prior const& prior, pixel_partition const& partition,
                   subsets_of_part& subsets, std::vector<std::int32_t> const& order,
@@ -341,7 +369,7 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     record.alpha_values.push_back(alpha);
     record.stop_threshold_change_pct.push_back(100 * change);
     record.delta_norm_per_slice.push_back(part_.all_slices(vcd.slice_norms()));
-    return {change, alpha};
+    return {change, alpha, norm};
   }
 
   recon_state state(state_of_part const& vcd, recon_log const& record) const {

@@ -75,6 +75,13 @@ template <class Context, class Geometry, class Part> class vcd_state {
     data_.make_error(z, scale);
   }
 
+  /// <w A x, y> and <w A x, A x>, where y is the loaded sinogram.
+  fit_products fit(Part const& part) {
+    std::optional<temporary<float, Context>> fresh;
+    auto const& z = data_.project_image(part, image_, false, fresh);
+    return sums_.fit(z, data_.error(), data_.weights());
+  }
+
   /// Mean of the weights over all samples.
   double mean_weight() {
     if (!data_.weights()) return 1;
