@@ -75,7 +75,8 @@ TEST(gpu_kernels, every_device_has_code) {
     for (auto const* name :
          {"parallel_gather", "parallel_list_gather", "sort_by_channel", "parallel_block_back", "parallel_tile_back",
           "cone_gather", "cone_list_gather", "cone_sort_by_channel", "cone_block_back<1,false>",
-          "vcd_direction<qggmrf_cylinder>", "to_channel_major"}) {
+          "vcd_direction<qggmrf_cylinder>", "to_channel_major", "median_lanes",
+          "ramp_block_fourier<sinogram_rows<float const*>,sinogram_rows<float*>>"}) {
       auto const* const code = find_kernel(name, d.capability);
       ASSERT_NE(code, nullptr) << name << " on " << d.name;
       EXPECT_GT(code->registers, 0);
@@ -243,6 +244,26 @@ TEST(gpu_prediction, holds_an_interval_and_calls_itself_predicted) {
       EXPECT_DOUBLE_EQ(p->joules, d["watts"] * p->expected);
     }
   EXPECT_FALSE(predict("no_such_operation", scan, h100()));
+}
+
+// Transforms of up to 4096 numbers are made in shared memory, longer ones in scratch; the filter of a part of the rows
+// takes its part of the instructions.
+TEST(gpu_prediction, filters_are_those_of_devices) {
+  auto const predicted = [](std::string const& body, problem_shape const& shape) {
+    for (auto const& entry : profile_entries())
+      if (entry.op->body == body) return predict(entry, shape, h100());
+    return std::optional<prediction>();
+  };
+  auto const filter = predicted("direct_filter", {8, 8, 992}), half = predicted("direct_filter", {8, 4, 992}),
+             wide = predicted("direct_filter", {8, 8, 2049}), median = predicted("median_filter3d", {16, 32, 32});
+  ASSERT_TRUE(filter && half && wide && median);
+  EXPECT_EQ(filter->launches.back().kernel,
+            "ramp_block_fourier<sinogram_rows<float const*>,sinogram_rows<float*>>");
+  EXPECT_NEAR(resource(filter->launches.back(), "issue"), 2 * resource(half->launches.back(), "issue"),
+              1e-9 * resource(filter->launches.back(), "issue"));
+  EXPECT_TRUE(wide->launches.back().kernel.starts_with("ramp_fourier<")) << wide->launches.back().kernel;
+  EXPECT_EQ(median->launches.back().kernel, "median_lanes");
+  EXPECT_GT(resource(median->launches.back(), "integer"), 0) << "minimum and maximum";
 }
 
 }  // namespace
