@@ -8,8 +8,8 @@ namespace mbirk::test {
 namespace {
 
 struct RunInSlabs : Case {
-  static constexpr index_t views = 40, rows = 1000, channels = 48;
-  std::vector<std::string> const limited{"--memory-limit", "30MiB"};
+  static constexpr index_t views = 40, rows = 2000, channels = 48;
+  std::vector<std::string> const limited{"--memory-limit", "40MiB"};
 
   RunInSlabs() {
     fs::create_directories(folder);

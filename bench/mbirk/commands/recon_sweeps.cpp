@@ -1,10 +1,6 @@
 #include "commands/recon_sweeps.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>  // defines __GLIBC__
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 #include <algorithm>
 #include <variant>
@@ -21,14 +17,6 @@ namespace {
 
 int iterations_of(recon_command const& o) { return std::max(0, o.call.max_iterations - o.call.first_iteration); }
 int sweeps_of(recon_command const& o) { return o.slab_sweeps.value_or(std::clamp(iterations_of(o), 1, 3)); }
-
-/// From now on the system gets arrays of a MiB or more back when they are freed. Otherwise glibc keeps some of them, in
-/// pieces that no other array fits into, beyond the memory that was planned.
-void return_freed_arrays() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-#endif
-}
 
 /// The volume between the sweeps: slab after slab in a file that is never given a name, next to the output.
 class volume_between_sweeps {

@@ -273,14 +273,17 @@ int run(run_options const& o) {
   memory_budget const memory(o.memory_limit
                                  ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
                                  : memory_available());
+  if (o.memory_limit) return_freed_arrays();
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     auto const& e = *jobs[k].entry;
     bar.at(k, e.op);
     watch.step(e.op + ", " + e.output);
     auto const path = fs::path(o.out) / e.output;
     bool const parts = records.may_run_in_slabs() && runs_in_slabs(c, *jobs[k].op);
-    if (double const needed = o.memory_limit || parts ? entry_bytes(c, e, *jobs[k].op, records.host(), o.check) : 0;
-        needed > memory.limit()) {
+    double needed = 0;
+    if (o.memory_limit || parts)
+      needed = naming(c, e, [&] { return entry_bytes(c, e, *jobs[k].op, records.host(), o.check); });
+    if (needed > memory.limit()) {
       make_folder(path.parent_path());
       std::vector<std::string> of_entry;
       auto const seconds = run_larger_than_memory(c, jobs[k], o, records, memory, needed, of_entry);

@@ -1,5 +1,10 @@
 #include "machine/memory.hpp"
 
+#include <stdlib.h>  // defines __GLIBC__
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,6 +92,12 @@ void memory_budget::require(double bytes, std::string const& what) const {
     return what + " needs " + bytes_text(bytes) + " of memory (" + fmt::format("{:.0f}", bytes) +
            " bytes), expected at most " + bytes_text(available_->bytes) + ", " + available_->source;
   });
+}
+
+void return_freed_arrays() noexcept {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
 }
 
 std::string bytes_text(double bytes) {

@@ -17,6 +17,10 @@ struct available_memory {
 /// @param root  folder that contains /proc and /sys
 std::optional<available_memory> memory_available(std::filesystem::path const& root = "/");
 
+/// From now on the system gets arrays of a MiB or more back when they are freed. Otherwise glibc keeps some of them, in
+/// pieces that no other array fits into, beyond the memory that was planned.
+void return_freed_arrays() noexcept;
+
 /// Formats bytes: "1.5 GiB".
 std::string bytes_text(double bytes);
 
