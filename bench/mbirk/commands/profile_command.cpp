@@ -31,6 +31,7 @@
 #include "operations/staged.hpp"
 #include "output/graph_files.hpp"
 #include "output/index_page.hpp"
+#include "output/json_object.hpp"
 #include "output/table_files.hpp"
 #include "output/trace_excerpt.hpp"
 #include "output/trace_file.hpp"
@@ -203,7 +204,7 @@ class profile_run {
     auto const to = folder("traces", "vol" + std::to_string(n));
     write_xplane(to, when_, events, results.programs, machine_of(policy_, roofs_));
     write_trace(to / "trace.perfetto.json.gz", events, results.about);
-    report_["dropped_trace_events"][std::to_string(n)] = events.dropped();
+    object_in(report_, "dropped_trace_events")[std::to_string(n)] = events.dropped();
   }
 
   /// Runs part of the work on an operation; a failure is reported, and the other operations go on.
@@ -240,7 +241,7 @@ class profile_run {
             affordable_.iterations(one.entry->name, n, options_.recon_iterations))
           succeeds(*one.entry, n, [&] {
             bar_.at(done_, fmt::format("{} of {} iterations at {}", one.entry->name, options_.recon_iterations, n));
-            report_["reconstructions"][one.entry->name] =
+            object_in(report_, "reconstructions")[one.entry->name] =
                 measure_reconstruction(*one.entry, *problem, n, policy, options_.recon_iterations);
           });
     if (!options_.no_fuse) return;
@@ -250,7 +251,7 @@ class profile_run {
         auto m = measured(*one.entry, *problem, policy, results);
         if (auto both = m.measure_staged(n, instruments_, one.calls, one.warm_up, one.counts ? &*one.counts : nullptr);
             !both.is_null())
-          report_["unfused"][std::to_string(n)][one.entry->name] = std::move(both);
+          object_in(object_in(report_, "unfused"), std::to_string(n))[one.entry->name] = std::move(both);
       });
   }
 
@@ -309,7 +310,7 @@ class profile_run {
     if (counts) report_["cost_analysis"][size][entry.name] = counts->cost;
     if (!options_.no_graphs) {
       auto const graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps);
-      for (auto const& [of, forms] : graphs.items()) report_["graphs"][size][of] = forms;
+      for (auto const& [of, forms] : graphs.items()) object_in(object_in(report_, "graphs"), size)[of] = forms;
     }
     if (auto const* kernels = options_.traces() && counts ? counts->traced(m) : nullptr) {
       results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));

@@ -21,6 +21,7 @@
 #include "input/nsight_csv.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/io/printable.hpp"
+#include "output/json_object.hpp"
 #include "process/streams.hpp"
 #include "report/html_report.hpp"
 
@@ -147,7 +148,7 @@ class merger {
             {"errors", json::array()}};
   }
   void add_cost(std::string const& size, std::string const& operation, json const& cost, std::string const& path) {
-    auto& costs = out_["cost_analysis"][size];
+    auto& costs = object_in(out_["cost_analysis"], size);
     auto const key = size + ' ' + operation;
     if (!costs.contains(operation)) {
       costs[operation] = cost;

@@ -187,7 +187,7 @@ nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry
   c.formula = fmt::format("`{}` at size {}: {} views, from the definition in include/mbirk/definition.", entry.name,
                           hand_off_size, problem_shape::cube(hand_off_size).views);
   auto const files = record::hand_off(g, c);
-  nlohmann::json out;
+  auto out = nlohmann::json::object();
   for (auto const& file : files)
     if (file.name == "design.json") out["types"] = nlohmann::json::parse(file.bytes)["types"];
   write_files(folder / entry.name, files);

@@ -8,6 +8,7 @@
 
 #include "input/mbirjax_profile.hpp"
 #include "operations/profile_problem.hpp"
+#include "output/json_object.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -107,7 +108,7 @@ void add_synthesis(json& run, std::string const& file) {
   json one = document;
   one["seconds"] = latency / clock;
   one["file"] = file;
-  run["synthesis"][operation + ' ' + std::to_string(size) + ' ' + target] = std::move(one);
+  object_in(run, "synthesis")[operation + ' ' + std::to_string(size) + ' ' + target] = std::move(one);
 }
 
 }  // namespace mbirk::program

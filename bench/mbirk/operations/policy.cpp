@@ -127,7 +127,7 @@ nlohmann::json chosen_policy::environment() const {
                    {"vector_lanes", simd::native_lanes}};
   if (device()) {
     auto const& d = *device();
-    j["devices"][0] = d.device;
+    j["devices"] = nlohmann::json::array({d.device});
     j["cuda_version"] = d.runtime;
     j["driver_version"] = d.driver;
     j["compute_capability"] = d.capability;

@@ -19,6 +19,7 @@ template <class B> struct median_lanes {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   static constexpr index_t cols_of_a_task = 32;
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
   strided_cursor<typename B::template cursor<float const>> image;
   strided_cursor<typename B::template cursor<float>> median, minimum, maximum;
@@ -73,8 +74,7 @@ template <class B> struct median_lanes {
     auto const load = [&](index_t i) MBIRK_FLAT { return B::gather(image({i, col, 0}), at.slice); };
     pack const a = load(max<index_t>(row - 1, 0)), b = load(row), c = load(min(row + 1, rows - 1));
     sorted_rows s{{{a}, {b}, {c}},
-                  select(is_nan(a) | is_nan(b) | is_nan(c), B::constant(std::numeric_limits<double>::quiet_NaN()),
-                         B::constant(-0.0))};
+                  select(is_nan(a) | is_nan(b) | is_nan(c), B::constant(not_a_number), B::constant(-0.0))};
     sort_triple(s.at[0], s.at[1], s.at[2]);
     return s;
   }
