@@ -1,10 +1,11 @@
 // mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with its accompanying
 // files, and prints a table.
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +13,8 @@
 #include <vector>
 
 #include "commands/command.hpp"
-#include "commands/command_files.hpp"
+#include "commands/left_out.hpp"
+#include "commands/profile_folders.hpp"
 #include "commands/profile_measure.hpp"
 #include "commands/profile_options.hpp"
 #include "commands/profile_reconstruction.hpp"
@@ -21,6 +23,7 @@
 #include "commands/run_watch.hpp"
 #include "commands/timed_calls.hpp"
 #include "fpga/hls_export.hpp"
+#include "input/measured_times.hpp"
 #include "machine/ceilings.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
@@ -44,36 +47,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t hand_off_folders = 3;
 /// Seconds of timed calls for an operation at a size, on average.
 constexpr double default_share = 0.05;
-
-std::string timestamp() {
-  auto const now = std::chrono::system_clock::now();
-  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
-}
-
-fs::path made_folder(std::string const& name) {
-  std::error_code code;
-  fs::create_directories(name, code);
-  require<io_error>(!code && fs::is_directory(name),
-                    [&] { return name + ": cannot create this folder: " + (code ? code.message() : "it is a file"); });
-  return name;
-}
-
-/// The name of the result, once no output is an input.
-fs::path checked(fs::path const& result, profile_options const& options) {
-  command_files files;
-  for (auto const& name : options.judged.devices) files.reads(name);
-  files.writes(result);
-  files.writes(options.monitor.file);
-  files.check();
-  // Earlier profiles have folders of their own.
-  std::error_code ignored;
-  for (auto const* kind : {"traces", "memory", "graphs", "tables", "handoff"})
-    for (fs::recursive_directory_iterator at(result.parent_path() / kind, ignored), end; at != end;
-         at.increment(ignored))
-      if (at->is_directory(ignored)) remove_abandoned(at->path());
-  return result;
-}
+/// A run that takes longer measures the peak rates twice.
+constexpr double seconds_of_the_same_roofs = 10;
 
 /// One run of the command. All errors in the input are reported by the constructor.
 class profile_run {
@@ -87,10 +62,11 @@ class profile_run {
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
         out_(made_folder(options.out)),
         when_(timestamp()),
-        file_(checked(out_ / ("mbirk_profile_" + when_ + ".json"), options)),
+        file_(checked_result(out_ / ("mbirk_profile_" + when_ + ".json"), options)),
         result_(file_),
         watch_("profile", options.monitor, options.common.quiet),
-        bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
+        bar_(options.sizes.size() * chosen_.size(), options.common.quiet),
+        affordable_(options.all_of_each_size()) {
     report_ = {{"timestamp", when_},
                {"volume_sizes", options_.sizes},
                {"runs_per_size", options_.runs},
@@ -113,9 +89,11 @@ class profile_run {
 
   int run() {
     raise_roofs();
+    stopwatch const watch;
     for (auto const n : options_.sizes) run_size(n);
-    raise_roofs();
+    if (watch.seconds() > seconds_of_the_same_roofs) raise_roofs();
     report_["ceilings"] = to_json(roofs_);
+    report_["left_out"] = affordable_.left_out();
     report_["environment"]["load after"] = load_average();
     judge();
     bar_.clear();
@@ -146,12 +124,30 @@ class profile_run {
     std::optional<instrument::operation_record> counts = {};
     timed_calls calls = timed_calls();  ///< of all later runs
   };
+  /// Counts that operations of several names share.
+  struct counted_once {
+    std::shared_ptr<operation_counts const> counts;
+    bool with_reuse = false;
+    double seconds = 0;
+  };
   /// Data for the files of one size, collected until all of its operations have run.
   struct size_results {
     device_trace trace;
     profile::chrome_options about;
     std::vector<profile::program> programs = {};
   };
+
+  /// The chosen operations by geometry, because those of one geometry share a problem.
+  std::vector<std::vector<profile_entry const*>> by_geometry() const {
+    std::vector<std::vector<profile_entry const*>> groups;
+    for (auto const* entry : chosen_) {
+      auto const same = std::ranges::find_if(
+          groups, [&](auto const& group) { return group.front()->geometry == entry->geometry; });
+      if (same == groups.end()) groups.push_back({entry});
+      else same->push_back(entry);
+    }
+    return groups;
+  }
 
   /// The folder for files of a kind, created on first use.
   fs::path folder(char const* kind, std::string const& below = {}) const {
@@ -161,7 +157,7 @@ class profile_run {
     require<io_error>(!failed, [&] { return path.string() + ": cannot be created: " + failed.message(); });
     return path;
   }
-  /// Called before and after the measurements, because other processes may disturb a measurement of the peak rates.
+  /// Called before and after long measurements, because other processes may disturb a measurement of the peak rates.
   void raise_roofs() {
     bar_.at(done_, "peak rates of this machine");
     roofs_ = higher(roofs_, measure_ceilings(policy_.host()));
@@ -177,12 +173,7 @@ class profile_run {
     chosen_policy here = policy_;
     here.set_host_memory(&memory);
     report_["cost_analysis"][std::to_string(n)] = json::object();
-    for (auto first = chosen_.begin(); first != chosen_.end();) {
-      auto const last =
-          std::find_if(first, chosen_.end(), [&](auto const* entry) { return entry->geometry != (*first)->geometry; });
-      run_geometry({first, last}, n, here, results);
-      first = last;
-    }
+    for (auto const& entries : by_geometry()) run_geometry(entries, n, here, results);
     if (!options_.traces()) return;
     auto const& events = results.trace.finished();
     auto const to = folder("traces", "vol" + std::to_string(n));
@@ -208,17 +199,21 @@ class profile_run {
                     size_results& results) {
     std::unique_ptr<profile_problem> problem;
     std::vector<begun_operation> begun;
+    known_counts_.clear();
     for (auto const* entry : entries) {
       bar_.at(done_++, fmt::format("{} at {}", entry->name, n));
+      if (!problem && !affordable_.problem(entry->geometry, n)) break;
+      if (!affordable_.times(entry->name, n)) continue;
       succeeds(*entry, n, [&] {
-        if (!problem) problem = std::make_unique<profile_problem>(entry->geometry, n, options_.common.threads, true);
+        if (!problem) problem = make_problem(entry->geometry, n);
         begun.push_back(begin_operation(*entry, *problem, n, policy, results));
       });
     }
     if (options_.runs > 2) time_operations(begun, problem.get(), n, policy, results);
     if (n == options_.reconstruction_size() && options_.recon_iterations > 0 && options_.traces())
       for (auto const& one : begun)
-        if (one.entry->name.ends_with("_mbir_recon"))
+        if (one.entry->name.ends_with("_mbir_recon") &&
+            affordable_.iterations(one.entry->name, n, options_.recon_iterations))
           succeeds(*one.entry, n, [&] {
             bar_.at(done_, fmt::format("{} of {} iterations at {}", one.entry->name, options_.recon_iterations, n));
             report_["reconstructions"][one.entry->name] =
@@ -233,6 +228,13 @@ class profile_run {
             !both.is_null())
           report_["unfused"][std::to_string(n)][one.entry->name] = std::move(both);
       });
+  }
+
+  std::unique_ptr<profile_problem> make_problem(std::string const& geometry, index_t n) {
+    stopwatch const watch;
+    auto problem = std::make_unique<profile_problem>(geometry, n, options_.common.threads, true);
+    affordable_.made(geometry, n, watch.seconds());
+    return problem;
   }
 
   measured_operation measured(profile_entry const& entry, profile_problem const& problem, chosen_policy const& policy,
@@ -278,21 +280,40 @@ class profile_run {
       }
       add_measurement(std::move(one), entry, n, run);
     }
-    watch_.step(fmt::format("{} at {}, counting", entry.name, n));
-    operation_counts counts(m, n);
-    report_["cost_analysis"][size][entry.name] = std::move(counts.cost);
+    affordable_.called(entry.name, n, begun.warm_up);
+    auto const counts = count(m, n);
+    if (counts) report_["cost_analysis"][size][entry.name] = counts->cost;
     if (!options_.no_graphs) {
       auto const graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps);
       for (auto const& [of, forms] : graphs.items()) report_["graphs"][size][of] = forms;
     }
-    if (auto const* kernels = options_.traces() ? counts.traced(m) : nullptr) {
+    if (auto const* kernels = options_.traces() && counts ? counts->traced(m) : nullptr) {
       results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));
       traced.record = *kernels;
       traced.same_work = true;
       results.about.counts.push_back(std::move(traced));
     }
-    if (options_.no_fuse && counts.counted) begun.counts = std::move(counts.host);
+    if (options_.no_fuse && counts && counts->counted) begun.counts = counts->host;
     return begun;
+  }
+
+  /// Counts an operation, unless another one of the same geometry that does the same has been counted. Null if that
+  /// would take too long.
+  std::shared_ptr<operation_counts const> count(measured_operation& m, index_t n) {
+    auto const& entry = m.entry;
+    auto& known = known_counts_[entry.op->body + ' ' + json(m.data.arguments).dump()];
+    if (known.counts) {
+      affordable_.counted(entry.name, n, known.with_reuse, known.seconds);
+      return known.counts;
+    }
+    bool const reuse = counts_reuse(n) && affordable_.reuse(entry.name, n);
+    if (!reuse && !affordable_.counts(entry.name, n)) return nullptr;
+    watch_.step(fmt::format("{} at {}, counting", entry.name, n));
+    stopwatch const watch;
+    auto counts = std::make_shared<operation_counts const>(m, n, reuse);
+    known = {std::move(counts), reuse, watch.seconds()};
+    affordable_.counted(entry.name, n, reuse, known.seconds);
+    return known.counts;
   }
 
   /// The later runs: rounds of calls until the times are certain (run 3), or the number given by --runs.
@@ -333,7 +354,8 @@ class profile_run {
     }
     for (auto const& one : begun)
       if (auto hardware = one.calls.hardware(); !hardware.is_null())
-        report_["cost_analysis"][std::to_string(n)][one.entry->name]["hardware"] = std::move(hardware);
+        if (auto& costs = report_["cost_analysis"][std::to_string(n)]; costs.contains(one.entry->name))
+          costs[one.entry->name]["hardware"] = std::move(hardware);
   }
 
   void measure_all_words() {
@@ -352,7 +374,7 @@ class profile_run {
       if (!options_.no_handoff && (!policy_.has_blocks() || policy_.device())) measure_all_words();
       auto& candidates = report_["candidates"] = candidates_json(report_, file_.string(), settings_);
       if (!candidates.contains("operations") || options_.no_handoff) return;
-      index_t const largest = *std::max_element(options_.sizes.begin(), options_.sizes.end());
+      index_t const largest = size_to_compare(candidates["operations"]);
       for (auto const& one : candidates["operations"]) {
         if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
         auto const found =
@@ -385,6 +407,8 @@ class profile_run {
   progress bar_;
   std::size_t done_ = 0;
   instruments instruments_;
+  affordable_work affordable_;
+  std::map<std::string, counted_once> known_counts_;  ///< of one geometry and size, by what is counted
   double budget_ = 0;  ///< seconds of timed calls that are left; sizes that need less leave it to later ones
   ceilings roofs_;
   json report_;

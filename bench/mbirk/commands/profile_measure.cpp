@@ -74,10 +74,13 @@ json later_run(timed_calls const& calls, chosen_policy const& policy) {
   return one;
 }
 
-operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n <= largest_counted(*m.entry.op)) {
+bool counts_reuse(index_t n) { return n <= largest_reuse; }
+
+operation_counts::operation_counts(measured_operation& m, index_t n, bool reuse)
+    : counted(n <= largest_counted(*m.entry.op)) {
   auto const& op = *m.entry.op;
   instrument::ledger records;
-  if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse}}, m.problem.scan(), m.data);
+  if (counted) op.run(context{m.policy.host(), counting{records, reuse}}, m.problem.scan(), m.data);
   else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
   host = records.last();
   cost = cost_json(host, counted ? "counted" : "model", op.minimal_flops(m.problem.scan(), m.data),

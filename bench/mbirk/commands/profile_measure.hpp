@@ -44,15 +44,17 @@ struct measured_operation {
 /// An entry of `measurements` of a later run, without its names. Transfers are those of one call.
 nlohmann::json later_run(timed_calls const& calls, chosen_policy const& policy);
 
-/// Counts of an operation. On the host they are exact up to size 256, include reuse distances up to 128, and above 256
-/// come from the cost model, which needs shapes only. For a device's kernels they come from emulation up to size 32.
+/// Whether counts of an operation include reuse distances up to the size at which they are affordable.
+bool counts_reuse(index_t n);
+/// Counts of an operation. On the host they are exact up to size 128, for iterative reconstructions up to 64, and come
+/// from the cost model above, which needs shapes only. For a device's kernels they come from emulation up to size 32.
 struct operation_counts {
   instrument::operation_record host;
   std::optional<instrument::operation_record> device;
   bool counted;         ///< false: modelled
   nlohmann::json cost;  ///< an entry of cost_analysis
 
-  operation_counts(measured_operation& m, index_t n);
+  operation_counts(measured_operation& m, index_t n, bool reuse);
   /// Counts of the kernels that a policy traces; null if these were not counted.
   instrument::operation_record const* traced(measured_operation const& m) const;
 };

@@ -25,19 +25,23 @@ void profile_options::check() const {
 index_t profile_options::reconstruction_size() const {
   if (recon_size > 0) return recon_size;
   index_t const least = *std::ranges::min_element(sizes);
-  index_t chosen = least;
+  index_t chosen = least, most = all_of_each_size() ? 128 : 64;
   for (auto const n : sizes)
-    if (n <= 128) chosen = std::max(chosen, n);
+    if (n <= most) chosen = std::max(chosen, n);
   return chosen;
 }
 
 void add_profile_options(CLI::App& command, profile_options& o) {
   add_common_options(command, o.common, true);
-  command.add_option("--sizes", o.sizes, "Sizes N: recon N^3, N/2 views")
-      ->delimiter(',')
-      ->check(CLI::Range(2, 4096))
-      ->type_name("N,N,...")
-      ->capture_default_str();
+  o.sizes_option =
+      command
+          .add_option("--sizes", o.sizes,
+                      "Sizes N: recon N^3, N/2 views. The default ones are measured as far as three minutes allow, and "
+                      "what is left out is listed; sizes that are given are measured completely")
+          ->delimiter(',')
+          ->check(CLI::Range(2, 4096))
+          ->type_name("N,N,...")
+          ->capture_default_str();
   o.runs_option =
       command
           .add_option(
@@ -73,7 +77,7 @@ void add_profile_options(CLI::App& command, profile_options& o) {
       ->capture_default_str();
   command
       .add_option("--recon-size", o.recon_size,
-                  "Which of the sizes they have (default: the largest one up to 128)")
+                  "Which of the sizes they have (default: the largest one up to 128, without --sizes up to 64)")
       ->check(CLI::Range(2, 4096))
       ->type_name("N");
   command

@@ -15,6 +15,7 @@ namespace mbirk::program {
 struct profile_options {
   common_options common;
   std::vector<index_t> sizes{32, 64, 128, 256};
+  CLI::Option const* sizes_option = nullptr;
   int runs = 3;
   CLI::Option const* runs_option = nullptr;
   double budget = 0;  ///< seconds of all timed calls; 0: the default
@@ -25,7 +26,7 @@ struct profile_options {
   candidate_options judged;
   monitor_options monitor;
   int recon_iterations = 15;  ///< of the whole reconstructions; 0: none
-  index_t recon_size = 0;     ///< 0: the largest size up to 128
+  index_t recon_size = 0;     ///< 0: the largest size up to 128, without --sizes up to 64
   std::string words_from;  ///< a sinogram of the user's; empty: none
   bool no_graphs = false, no_handoff = false, no_tables = false, no_heap = false;
   bool cupti = false, profiler_range = false, graph_steps = false, no_fuse = false;
@@ -35,6 +36,8 @@ struct profile_options {
   /// The size of the whole reconstructions.
   index_t reconstruction_size() const;
   bool traces() const { return runs >= 2; }
+  /// Sizes that were asked for are measured completely, the default ones as far as a few minutes allow.
+  bool all_of_each_size() const { return sizes_option->count() > 0; }
   /// Timed calls are repeated until they suffice. --runs asks for a number instead, and a profiler that watches from
   /// outside changes times anyway.
   bool in_rounds() const { return runs_option->count() == 0 && !profiler_range; }

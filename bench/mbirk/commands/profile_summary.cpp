@@ -42,7 +42,7 @@ void print_summary(json const& report) {
     std::vector<measured_operation_time const*> rows;
     double total = 0;
     for (auto const& t : times) {
-      if (t.size != size.get<index_t>() || !costs.contains(t.operation)) continue;
+      if (t.size != size.get<index_t>()) continue;
       rows.push_back(&t);
       total += t.disturbed.empty() ? t.median : t.least;  // the fastest call is the least disturbed one
     }
@@ -50,14 +50,20 @@ void print_summary(json const& report) {
                size.get<long>(), "operation", "min", "median", "[95 %]", "share", "GUPS", "GFLOP/s", "GB/s",
                "issued f/B", "x minimal", "cost");
     for (auto const* t : rows) {
-      auto const& cost = costs[t->operation];
       bool const trusted = t->disturbed.empty();
+      auto const share = trusted ? fmt::format("{:.1f}%", 100 * t->median / total) : "-";
+      auto const median = trusted ? time_text(t->median) : "disturbed";
+      if (!costs.contains(t->operation)) {
+        say("{:8}{:<33}{:>10}{:>10}{:>24}{:>8}\n", "", t->operation, time_text(t->least), median, range_text(*t),
+            share);
+        continue;
+      }
+      auto const& cost = costs[t->operation];
       double const rate = 1e-9 / t->median, flops = cost["flops"], bytes = cost["bytes accessed"],
                    minimal = cost.value("flops minimal", 0.0);
       auto const if_trusted = [&](double x, int digits) { return trusted ? fmt::format("{:.{}f}", x, digits) : "-"; };
       say("{:8}{:<33}{:>10}{:>10}{:>24}{:>8}{:>9}{:>9}{:>9}{:>11.2f}{:>11}  {}\n", "", t->operation,
-          time_text(t->least), trusted ? time_text(t->median) : "disturbed", range_text(*t),
-          trusted ? fmt::format("{:.1f}%", 100 * t->median / total) : "-",
+          time_text(t->least), median, range_text(*t), share,
           if_trusted(cost["items"].get<double>() * rate, 2), if_trusted(flops * rate, 1), if_trusted(bytes * rate, 1),
           cost["arithmetic intensity"].get<double>(), minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-",
           cost["source"].get<std::string>());
@@ -76,6 +82,10 @@ void print_summary(json const& report) {
                           report["dropped_trace_events"][size.dump()].get<std::uint64_t>(), size.dump());
     say("events that did not fit into the traces (--trace-events): {}\n", text);
   }
+  auto const left_out = left_out_texts(root);
+  if (!left_out.empty())
+    say("left out, because it was predicted to take too long (sizes given by --sizes are measured completely):\n");
+  for (auto const& text : left_out) say("  {}\n", text);
   for (auto const& e : report["errors"])
     say("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(),
         e["error"].get<std::string>());

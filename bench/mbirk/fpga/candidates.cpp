@@ -16,6 +16,7 @@
 #include "fpga/gpu_column.hpp"
 #include "fpga/plan.hpp"
 #include "gpu/device_table.hpp"
+#include "input/measured_times.hpp"
 #include "mbirk/profile/candidate_verdict.hpp"
 #include "process/streams.hpp"
 
@@ -173,8 +174,7 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
 
 void print_candidates(json const& candidates) {
   if (candidates.contains("skipped") || candidates["operations"].empty()) return;
-  long largest = 0;
-  for (auto const& o : candidates["operations"]) largest = std::max(largest, o["size"].get<long>());
+  index_t const largest = size_to_compare(candidates["operations"]);
   print_plan(candidates["plan"]);
   say(
       "\nFPGA candidates at {}^3, against {}, arrays sent once for {} iterations (model and assumptions: "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fpga/plan.hpp"
+#include "input/measured_times.hpp"
 #include "process/streams.hpp"
 
 namespace mbirk::program {
@@ -175,9 +176,8 @@ void add_plan_text(json& plan, json const& operations) {
     return;
   }
   std::vector<std::string> good;
-  long size = 0;
   std::size_t judged = 0, all = 0;
-  for (auto const& o : operations) size = std::max(size, o["size"].get<long>());
+  index_t const size = size_to_compare(operations);
   for (auto const& o : operations) {
     if (o["size"] != size) continue;
     ++all;

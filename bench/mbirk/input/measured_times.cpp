@@ -102,6 +102,37 @@ std::string disturbed_text(std::vector<measured_operation_time> const& times) {
       count, times.size());
 }
 
+index_t size_to_compare(std::map<index_t, std::size_t> const& operations) {
+  std::size_t most = 0;
+  for (auto const& [size, count] : operations) most = std::max(most, count);
+  index_t largest = 0;
+  for (auto const& [size, count] : operations)
+    if (2 * count >= most) largest = std::max(largest, size);
+  return largest;
+}
+index_t size_to_compare(nlohmann::json const& candidates) {
+  std::map<index_t, std::size_t> operations;
+  for (auto const& one : candidates) ++operations[one.at("size").get<index_t>()];
+  return size_to_compare(operations);
+}
+
+std::vector<std::string> left_out_texts(json_field const& root) {
+  std::vector<std::string> texts;
+  if (!root.has("left_out")) return texts;
+  std::map<std::pair<index_t, std::string>, std::vector<std::string>> parts;
+  for (auto const& one : root.at("left_out", "").elements("an array of parts")) {
+    auto const part = one.at("part", "a part of the work").text();
+    double const seconds = not_negative(one, "predicted seconds");
+    parts[{one.at("volume_size", "a whole number").integer(), part}].push_back(
+        fmt::format("{} ({} s{})", one.at("operation", "the name of an operation").text(),
+                    seconds < 10 ? fmt::format("{:.2g}", seconds) : fmt::format("{:.0f}", seconds),
+                    part == "times" ? " a call" : ""));
+  }
+  for (auto const& [what, operations] : parts)
+    texts.push_back(fmt::format("no {} at {}: {}", what.second, what.first, fmt::join(operations, ", ")));
+  return texts;
+}
+
 std::vector<impossible_growth> impossible_growths(std::vector<measured_operation_time> const& times,
                                                   json_field const& root) {
   struct points {

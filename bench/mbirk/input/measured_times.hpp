@@ -1,7 +1,9 @@
 // Times of operations, from the "measurements" of a file of mbirk profile or mbirk bench.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,19 @@ std::vector<measured_operation_time> operation_times(json_field const& root,
 
 /// "3 of 60 operations were disturbed ...": the first line of what is said about a run; empty if none was.
 std::string disturbed_text(std::vector<measured_operation_time> const& times);
+
+/// The size at which operations are compared with each other: the largest one at which at least half as many of them
+/// were measured as at the size with the most.
+/// @param operations  number of operations by size
+/// @returns 0 if there are none
+index_t size_to_compare(std::map<index_t, std::size_t> const& operations);
+/// @param candidates  "operations" of the block "candidates"
+index_t size_to_compare(nlohmann::json const& candidates);
+
+/// What a profile left out because it was predicted to take too long, a text for each size and part: "no times at 256:
+/// general_mbir_recon (12 s a call), ...".
+/// @throws io_error, in one line, when a field of "left_out" is missing or malformed
+std::vector<std::string> left_out_texts(json_field const& root);
 
 /// An operation whose time grows by more than one power of the size faster than its flops. Overheads, caches and memory
 /// do not explain that, so its times are wrong.

@@ -78,7 +78,7 @@ candidate candidate_of(json_field const& field) {
 }
 
 struct all_candidates {
-  std::vector<candidate> list;  ///< candidates of the largest size that has some
+  std::vector<candidate> list;  ///< candidates of size_to_compare()
   index_t size = 0;
   std::string skipped, baseline;
   std::vector<std::string> notes;
@@ -97,7 +97,9 @@ std::optional<all_candidates> read(profile const& p, json const& run) {
   if (block.has("notes"))
     for (auto const& note : block.at("notes", "").elements()) all.notes.push_back(note.text());
   auto const entries = block.at("operations", "an array of operations").elements("an array of operations");
-  for (auto const& e : entries) all.size = std::max(all.size, e.at("size", "a whole number").integer());
+  std::map<index_t, std::size_t> sizes;
+  for (auto const& e : entries) ++sizes[e.at("size", "a whole number").integer()];
+  all.size = size_to_compare(sizes);
   for (auto const& e : entries)
     if (e.at("size", "").integer() == all.size) all.list.push_back(candidate_of(e));
   std::stable_sort(all.list.begin(), all.list.end(), [](auto const& a, auto const& b) { return a.rank < b.rank; });

@@ -99,7 +99,6 @@ void read_times(json_field const& root, profile& p) {
         std::find_if(p.operations.begin(), p.operations.end(), [&](auto const& o) { return o.name == t.operation; });
     if (op == p.operations.end()) op = p.operations.insert(op, operation{t.operation, {}, {}});
     op->times[t.size] = {t};
-    p.largest = std::max(p.largest, t.size);
   }
   // All operations failed, which is worth a report.
   if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;
@@ -206,6 +205,13 @@ profile read_profile(nlohmann::json const& run, std::string const& file) {
       op->costs[n] = cost_of(field);
     }
   }
+  std::map<index_t, std::size_t> timed, complete;
+  for (auto const& op : p.operations)
+    for (auto const& [n, t] : op.times) {
+      ++timed[n];
+      if (op.costs.contains(n)) ++complete[n];
+    }
+  p.largest = size_to_compare(complete.empty() ? timed : complete);
   if (root.has("dropped_trace_events")) {
     p.dropped.emplace();
     for (auto const& [key, field] : root.at("dropped_trace_events", "").members())

@@ -359,6 +359,8 @@ std::string notes(profile const& p, ranked const& order, nlohmann::json const& r
     item(fmt::format(
         "Merged from {} runs; medians are of all of them together, and the environment below is the first one's.",
         merged->size()));
+  for (auto const& text : left_out_texts(json_field(run, p.file)))
+    item("Left out, predicted to take too long: " + escaped(text) + '.');
   for (auto const& f : p.failures)
     item(fmt::format("<span class=\"no\">Failed</span>: {} at {}: {}", escaped(f.operation), f.size, escaped(f.error)));
   table t("t-environment", "Environment", {{"environment", true}, {"", true}});
