@@ -103,6 +103,14 @@ TEST_F(Report, CostsThatDisagreeAreErrors) {
   EXPECT_EQ(m["cost_analysis"]["8"]["x"]["flops"], 16) << "that of the first run";
 }
 
+TEST_F(Report, ReuseDistancesMayBeLeftOut) {
+  auto complete = run("1.0", {{"x", 1}});
+  complete["cost_analysis"]["8"]["x"]["reuse"] = {{"line bytes", 64}};
+  auto const done = report({file("a.json", run("1.0", {{"x", 1}})), file("b.json", complete)});
+  EXPECT_EQ(done.code, 0) << done;
+  EXPECT_TRUE(merged()["cost_analysis"]["8"]["x"].contains("reuse"));
+}
+
 /// The formats themselves are tested next to merge_nsight.
 TEST_F(Report, ExportsOfNsight) {
   auto const a = file("a.json", run("1.0", {{"parallel_back_project", 1}}));

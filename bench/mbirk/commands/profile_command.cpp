@@ -1,6 +1,6 @@
 // mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with its accompanying
 // files, and prints a table.
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "commands/command.hpp"
-#include "commands/command_files.hpp"
 #include "commands/left_out.hpp"
+#include "commands/profile_folders.hpp"
 #include "commands/profile_measure.hpp"
 #include "commands/profile_options.hpp"
 #include "commands/profile_reconstruction.hpp"
@@ -51,36 +51,6 @@ constexpr double default_share = 0.05;
 /// A run that takes longer measures the peak rates twice.
 constexpr double seconds_of_the_same_roofs = 10;
 
-std::string timestamp() {
-  auto const now = std::chrono::system_clock::now();
-  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
-}
-
-fs::path made_folder(std::string const& name) {
-  std::error_code code;
-  fs::create_directories(name, code);
-  require<io_error>(!code && fs::is_directory(name),
-                    [&] { return name + ": cannot create this folder: " + (code ? code.message() : "it is a file"); });
-  return name;
-}
-
-/// The name of the result, once no output is an input.
-fs::path checked(fs::path const& result, profile_options const& options) {
-  command_files files;
-  for (auto const& name : options.judged.devices) files.reads(name);
-  files.writes(result);
-  files.writes(options.monitor.file);
-  files.check();
-  // Earlier profiles have folders of their own.
-  std::error_code ignored;
-  for (auto const* kind : {"traces", "memory", "graphs", "tables", "handoff"})
-    for (fs::recursive_directory_iterator at(result.parent_path() / kind, ignored), end; at != end;
-         at.increment(ignored))
-      if (at->is_directory(ignored)) remove_abandoned(at->path());
-  return result;
-}
-
 /// One run of the command. All errors in the input are reported by the constructor.
 class profile_run {
  public:
@@ -93,7 +63,7 @@ class profile_run {
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
         out_(made_folder(options.out)),
         when_(timestamp()),
-        file_(checked(out_ / ("mbirk_profile_" + when_ + ".json"), options)),
+        file_(checked_result(out_ / ("mbirk_profile_" + when_ + ".json"), options)),
         result_(file_),
         watch_("profile", options.monitor, options.common.quiet),
         bar_(options.sizes.size() * chosen_.size(), options.common.quiet),
@@ -154,6 +124,12 @@ class profile_run {
     double warm_up;
     std::optional<instrument::operation_record> counts = {};
     timed_calls calls = timed_calls();  ///< of all later runs
+  };
+  /// Counts that operations of several names share.
+  struct counted_once {
+    std::shared_ptr<operation_counts const> counts;
+    bool with_reuse = false;
+    double seconds = 0;
   };
   /// Data for the files of one size, collected until all of its operations have run.
   struct size_results {
@@ -327,14 +303,18 @@ class profile_run {
   std::shared_ptr<operation_counts const> count(measured_operation& m, index_t n) {
     auto const& entry = m.entry;
     auto& known = known_counts_[entry.op->body + ' ' + json(m.data.arguments).dump()];
-    if (known) return known;
+    if (known.counts) {
+      affordable_.counted(entry.name, n, known.with_reuse, known.seconds);
+      return known.counts;
+    }
     bool const reuse = counts_reuse(n) && affordable_.reuse(entry.name, n);
     if (!reuse && !affordable_.counts(entry.name, n)) return nullptr;
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
     stopwatch const watch;
-    known = std::make_shared<operation_counts const>(m, n, reuse);
-    affordable_.counted(entry.name, n, reuse, watch.seconds());
-    return known;
+    auto counts = std::make_shared<operation_counts const>(m, n, reuse);
+    known = {std::move(counts), reuse, watch.seconds()};
+    affordable_.counted(entry.name, n, reuse, known.seconds);
+    return known.counts;
   }
 
   /// The later runs: rounds of calls until the times are certain (run 3), or the number given by --runs.
@@ -429,7 +409,7 @@ class profile_run {
   std::size_t done_ = 0;
   instruments instruments_;
   affordable_work affordable_;
-  std::map<std::string, std::shared_ptr<operation_counts const>> known_counts_;  ///< of one geometry and size
+  std::map<std::string, counted_once> known_counts_;  ///< of one geometry and size, by what is counted
   double budget_ = 0;  ///< seconds of timed calls that are left; sizes that need less leave it to later ones
   ceilings roofs_;
   json report_;

@@ -77,7 +77,8 @@ json read_run(std::string const& path) {
 }
 
 /// The first difference between two costs, as "flops is 12 and 13"; empty if there is none. Memory depends on the
-/// number of threads, values on rounding and the counters of the hardware on the machine, so these may differ.
+/// number of threads, values on rounding and the counters of the hardware on the machine, so these may differ. Reuse
+/// distances may be missing, because a profile leaves them out if they take too long.
 std::string first_difference(json const& a, json const& b, std::string const& path = {}) {
   if (a == b) return {};
   if (a.is_object() && b.is_object()) {
@@ -86,6 +87,7 @@ std::string first_difference(json const& a, json const& b, std::string const& pa
       for (auto const& [name, value] : side->items()) names.insert(name);
     for (auto const& name : names) {
       if (name == "memory" || name == "values" || name == "hardware") continue;
+      if (name.find("reuse") != name.npos && a.contains(name) != b.contains(name)) continue;
       auto const what =
           first_difference(a.value(name, json()), b.value(name, json()), path.empty() ? name : path + '.' + name);
       if (!what.empty()) return what;
@@ -156,7 +158,10 @@ class merger {
       return;
     }
     auto const difference = first_difference(costs[operation], cost);
-    if (difference.empty()) return;
+    if (difference.empty()) {
+      if (cost.contains("reuse") && !costs[operation].contains("reuse")) costs[operation] = cost;
+      return;
+    }
     out_["errors"].push_back(
         {{"operation", operation},
          {"volume_size", whole_number(size).value_or(0)},
