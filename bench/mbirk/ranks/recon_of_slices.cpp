@@ -147,9 +147,11 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
     if (weighted) weights.resize(element_count(shape));
     r.watch.step("reading " + source.description());
     progress bar(static_cast<std::size_t>(shape[0]), o.quiet);
-    out.repaired = read_slab(source, r.host, slab.range().first, slab.range().count, sinogram.data(), [&](index_t done) {
+    auto const show_views = [&](index_t done) {
       bar.at(static_cast<std::size_t>(done), "views of " + source.description());
-    });
+    };
+    out.repaired =
+        read_slab(source, r.host, slab.range().first, slab.range().count, sinogram.data(), show_views);
     bar.clear();
     view<float, 3> const y(sinogram.data(), shape);
     correct_part(r, scan, y, slab.scan().angles());

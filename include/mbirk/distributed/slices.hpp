@@ -40,7 +40,7 @@ inline index_t most_slices(index_t slices, int ranks) {
   return most;
 }
 
-/// The part of a parallel-beam scan that a rank reconstructs, or that fits into memory. The projections, filters, direct
+/// The part of a parallel-beam scan that a rank reconstructs, or that fits into memory. Projections, filters, direct
 /// reconstruction and Hessian diagonal of its slices are those of scan(), by the ordinary operations and to the same
 /// bits as in the whole; recon and prox_map are in distributed/recon.hpp and distributed/recon_in_slabs.hpp.
 class parallel_slab {
