@@ -254,7 +254,8 @@ TEST(gpu_prediction, filters_are_those_of_devices) {
       if (entry.op->body == body) return predict(entry, shape, h100());
     return std::optional<prediction>();
   };
-  auto const filter = predicted("direct_filter", {8, 8, 992}), half = predicted("direct_filter", {8, 4, 992}),
+  // Both filters keep every multiprocessor busy.
+  auto const filter = predicted("direct_filter", {64, 64, 992}), half = predicted("direct_filter", {64, 32, 992}),
              wide = predicted("direct_filter", {8, 8, 2049}), median = predicted("median_filter3d", {16, 32, 32});
   ASSERT_TRUE(filter && half && wide && median);
   EXPECT_EQ(filter->launches.back().kernel,

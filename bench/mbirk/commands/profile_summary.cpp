@@ -73,7 +73,8 @@ void print_summary(json const& report) {
       "\nmin, median: over the calls that no other program disturbed; [95 %]: interval of the median, - below 6 calls\n"
       "GUPS: giga-updates (1e9 items) per second: voxel-view updates of projections, otherwise samples, voxels or "
       "pixels. GB/s and\n"
-      "issued f/B: loads and stores of all arrays except scratch, as the kernels issue them, and flops per byte of them.\n"
+      "issued f/B: loads and stores of all arrays except scratch, as the kernels issue them, and flops per byte of "
+      "them.\n"
       "x minimal: flops / minimal flops of the formulas; - if these need none.\n");
   if (report.contains("dropped_trace_events")) {
     std::string text;

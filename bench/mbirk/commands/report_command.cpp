@@ -212,8 +212,8 @@ int run_report(report_options const& options) {
   bool const one_page = page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty();
   require(one_page || !(options.judged.given() || options.adds()), [] {
     return std::string(
-        "--device, --iterations-per-transfer, --against, --mbirjax, --published and --synthesis are for the page of one "
-        "run, expected one RUN.json and --out FILE.html");
+        "--device, --iterations-per-transfer, --against, --mbirjax, --published and --synthesis are for the page of "
+        "one run, expected one RUN.json and --out FILE.html");
   });
   require(options.cost_analysis.empty() || options.mbirjax.size() == 1, [] {
     return std::string("--cost-analysis is of a profile of MBIRJAX, expected one --mbirjax");
@@ -272,7 +272,8 @@ void add_report_command(CLI::App& app, chosen_command& chosen) {
   file_option("--mbirjax", options->mbirjax,
               "What jax.profiler.trace wrote of MBIRJAX on a GPU: its times become those of the GPU", "XSPACE_DIR");
   command
-      ->add_option("--cost-analysis", options->cost_analysis, "XLA's cost analysis of the same operations, by size and name")
+      ->add_option("--cost-analysis", options->cost_analysis,
+                    "XLA's cost analysis of the same operations, by size and name")
       ->type_name("JSON");
   file_option("--published", options->published, "Published times of operations on GPUs (docs/fpga.md)", "JSON");
   file_option("--synthesis", options->synthesis,

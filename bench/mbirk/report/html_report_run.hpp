@@ -77,7 +77,7 @@ struct profile {
   std::optional<std::map<index_t, index_t>> dropped;  ///< dropped trace events by size; empty: not in the file
   std::optional<machine_specs> roofs;  ///< also empty if an operation exceeds them, because they were disturbed
   std::string beaten;  ///< the operation that exceeds a roof, and that roof; empty: none
-  index_t largest = 0;                                           ///< size_to_compare() of operations with times and costs
+  index_t largest = 0;  ///< size_to_compare() of operations with times and costs
   std::string disturbed;                                         ///< disturbed_text() of the run
   std::vector<impossible_growth> impossible;
 };
