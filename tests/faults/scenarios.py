@@ -177,10 +177,10 @@ def recon_slabs(harness):
 
 
 def recon_sweeps(harness):
-    """An iterative reconstruction that does not fit into the memory it may take: two sweeps over slabs."""
-    inputs = {"sinogram.npy": sinogram(rows=1536, channels=32), "angles.npy": angles()}
+    """An iterative reconstruction that does not fit into the memory it may take: two sweeps over four slabs."""
+    inputs = {"sinogram.npy": sinogram(rows=512, channels=96), "angles.npy": angles()}
     arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--max-iterations", "2",
-                 "--slab-sweeps", "2", "--memory-limit", "30MiB", "--out", "out.npy", "--threads", "1", "--quiet"]
+                 "--slab-sweeps", "2", "--memory-limit", "46MiB", "--out", "out.npy", "--threads", "1", "--quiet"]
     made = Scenario(harness, "recon sweeps", inputs, arguments, ["out.npy", "out.json", "out.png"], old=["out.npy"])
     made.most = 300
     return made

@@ -49,8 +49,10 @@ template <class PlanOf> slab_plan largest_slabs(index_t slices, double limit, Pl
   auto const units = static_cast<index_t>(each > 0 ? std::min(whole, 1 + (limit - least) / each) : whole);
   // The sum is not quite linear: layouts depend on the number of rows.
   for (index_t n = units; n > 1; --n) {
-    slab_plan larger = plan_of(std::min(n * slab_unit, slices));
-    if (total_bytes(larger.memory) <= limit) return larger;
+    if (total_bytes(plan_of(std::min(n * slab_unit, slices)).memory) > limit) continue;
+    // As many slabs of nearly the same size: a little more or less memory makes no difference to them.
+    index_t const all = ceil_div(slices, slab_unit);
+    return plan_of(std::min(ceil_div(all, ceil_div(all, n)) * slab_unit, slices));
   }
   return plan;
 }
