@@ -4,7 +4,7 @@ namespace mbirk::program {
 
 bool affordable_work::granted(char const* part, std::string const& operation, index_t n, std::optional<double> seconds,
                               double times) {
-  if (!forecast_.limited() || !seconds) return true;
+  if (!forecast_.limited() || n <= complete_size || !seconds) return true;
   double const limit = forecast_.limit(since_start_.seconds()) / times;
   if (*seconds <= limit) return true;
   left_out_.push_back({{"operation", operation},

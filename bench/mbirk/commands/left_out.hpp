@@ -23,7 +23,9 @@ class stopwatch {
 class affordable_work {
  public:
   /// Seconds that a profile with the default sizes takes for all measurements that grow with the size.
-  static constexpr double default_seconds = 150;
+  static constexpr double default_seconds = 240;
+  /// Sizes up to this are measured completely, because whole reconstructions are compared there.
+  static constexpr index_t complete_size = 64;
   /// Calls of an operation at a size: a warm-up, a traced and at least one timed.
   static constexpr double calls = 3;
   /// Counts may take half as long as calls, because they are exact at smaller sizes too.

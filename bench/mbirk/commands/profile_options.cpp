@@ -36,8 +36,8 @@ void add_profile_options(CLI::App& command, profile_options& o) {
   o.sizes_option =
       command
           .add_option("--sizes", o.sizes,
-                      "Sizes N: recon N^3, N/2 views. The default ones are measured as far as three minutes allow, and "
-                      "what is left out is listed; sizes that are given are measured completely")
+                      "Sizes N: recon N^3, N/2 views. Default ones above 64 are measured as far as four minutes allow, "
+                      "and what is left out is listed; sizes that are given are measured completely")
           ->delimiter(',')
           ->check(CLI::Range(2, 4096))
           ->type_name("N,N,...")
