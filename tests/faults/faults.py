@@ -312,8 +312,9 @@ class Harness:
                  f"{datetime.date.today().isoformat()}, commit {commit.stdout.strip()}, by `./mbirk.sh faults`: {runs} runs in "
                  f"{seconds / 60:.0f} minutes, {len(self.findings)} findings. `tests/faults` says what is injected, [program.md](../program.md) "
                  "what holds.", "",
-                 "`places` counts the calls of an undisturbed run; each fails in turn, some kinds also with all that follow. Of the "
-                 "allocations the first one of each call stack fails that no command before has had. A run is "
+                 "`places` counts the calls of an undisturbed run; each fails in turn, some kinds also with all that "
+                 "follow. Of the allocations the first one of each call stack fails that no command before has had. "
+                 "A run is "
                  "`done` when it went on and all of its results have their bits, `reported` when it ended with exit code 1 or 2 and one "
                  "line, `killed` by the harness. After all of them, what [program.md](../program.md) promises was checked, and the next "
                  "run had the bits of an undisturbed one.", "",

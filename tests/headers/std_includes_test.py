@@ -19,7 +19,8 @@ PROVIDES = {
     "cctype": "isspace tolower",
     "charconv": "chars_format from_chars to_chars",
     "chrono": "chrono",
-    "cmath": "abs atan cbrt ceil copysign cos exp exp2 fabs floor fma fmax fmin hypot isfinite isinf ldexp llround log log2 lrint lround nearbyint pow round sin sqrt trunc",
+    "cmath": "abs atan cbrt ceil copysign cos exp exp2 fabs floor fma fmax fmin hypot isfinite isinf ldexp llround log "
+             "log2 lrint lround nearbyint pow round sin sqrt trunc",
     "complex": "complex conj norm polar",
     "concepts": "constructible_from convertible_to copyable derived_from floating_point integral same_as signed_integral unsigned_integral invocable",
     "cstdarg": "va_list",

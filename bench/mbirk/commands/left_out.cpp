@@ -5,7 +5,8 @@ namespace mbirk::program {
 bool affordable_work::granted(char const* part, std::string const& operation, index_t n, std::optional<double> seconds,
                               double times) {
   if (!forecast_.limited() || n <= complete_size || !seconds) return true;
-  double const limit = forecast_.limit(since_start_.seconds()) / times;
+  std::chrono::duration<double> const elapsed = std::chrono::steady_clock::now() - start_;
+  double const limit = forecast_.limit(elapsed.count()) / times;
   if (*seconds <= limit) return true;
   left_out_.push_back({{"operation", operation},
                        {"volume_size", n},

@@ -1,4 +1,4 @@
-// What `mbirk profile` leaves out at its default sizes, because it is predicted to take too long.
+// `mbirk profile` leaves out, at its default sizes, the work that is predicted to take too long, and lists it.
 #pragma once
 
 #include <chrono>
@@ -9,15 +9,6 @@
 #include "commands/work_forecast.hpp"
 
 namespace mbirk::program {
-
-/// Seconds since it was made.
-class stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 /// Asks the forecast before every part of the work on an operation, and lists what was refused.
 class affordable_work {
@@ -47,7 +38,7 @@ class affordable_work {
   /// Whether the cost of so many of its iterations may be modelled.
   bool iterations(std::string const& operation, index_t n, int many);
 
-  /// Record what these took.
+  /// These record the seconds that a part took.
   void made(std::string const& geometry, index_t n, double seconds) { forecast_.add("data " + geometry, n, seconds); }
   void called(std::string const& operation, index_t n, double seconds) {
     forecast_.add("call " + operation, n, seconds);
@@ -66,7 +57,7 @@ class affordable_work {
                double times = 1);
 
   work_forecast forecast_;
-  stopwatch since_start_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   nlohmann::json left_out_ = nlohmann::json::array();
 };
 

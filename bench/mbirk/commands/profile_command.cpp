@@ -27,6 +27,7 @@
 #include "machine/ceilings.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
+#include "mbirk/profile/timing.hpp"
 #include "operations/policy.hpp"
 #include "operations/staged.hpp"
 #include "output/graph_files.hpp"
@@ -90,9 +91,10 @@ class profile_run {
 
   int run() {
     raise_roofs();
-    stopwatch const watch;
-    for (auto const n : options_.sizes) run_size(n);
-    if (watch.seconds() > seconds_of_the_same_roofs) raise_roofs();
+    auto const seconds = profile::seconds_of([&] {
+      for (auto const n : options_.sizes) run_size(n);
+    });
+    if (seconds > seconds_of_the_same_roofs) raise_roofs();
     report_["ceilings"] = to_json(roofs_);
     report_["left_out"] = affordable_.left_out();
     report_["environment"]["load after"] = load_average();
@@ -232,9 +234,11 @@ class profile_run {
   }
 
   std::unique_ptr<profile_problem> make_problem(std::string const& geometry, index_t n) {
-    stopwatch const watch;
-    auto problem = std::make_unique<profile_problem>(geometry, n, options_.common.threads, true);
-    affordable_.made(geometry, n, watch.seconds());
+    std::unique_ptr<profile_problem> problem;
+    auto const seconds = profile::seconds_of([&] {
+      problem = std::make_unique<profile_problem>(geometry, n, options_.common.threads, true);
+    });
+    affordable_.made(geometry, n, seconds);
     return problem;
   }
 
@@ -310,9 +314,8 @@ class profile_run {
     bool const reuse = counts_reuse(n) && affordable_.reuse(entry.name, n);
     if (!reuse && !affordable_.counts(entry.name, n)) return nullptr;
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
-    stopwatch const watch;
-    auto counts = std::make_shared<operation_counts const>(m, n, reuse);
-    known = {std::move(counts), reuse, watch.seconds()};
+    known.with_reuse = reuse;
+    known.seconds = profile::seconds_of([&] { known.counts = std::make_shared<operation_counts const>(m, n, reuse); });
     affordable_.counted(entry.name, n, reuse, known.seconds);
     return known.counts;
   }

@@ -28,7 +28,7 @@ geometry_file slab_of(geometry_file const& g, index_t slices);
 /// @throws io_error, interrupted
 repair_count read_slab(measurement_source const& source, exec::host const& reader, index_t first, index_t count,
                        float* to, std::function<void(index_t)> const& done = {});
-/// What this program takes besides the arrays of a slab. @param other  further items
+/// Adds the memory that this program takes besides the arrays of a slab. @param other  further items
 void add_program_memory(std::vector<memory_item>& items, std::vector<memory_item> const& other);
 
 /// Slices of a slab, the last of which may be smaller, and the memory it takes, largest first.
@@ -50,7 +50,7 @@ template <class PlanOf> slab_plan largest_slabs(index_t slices, double limit, Pl
   // The sum is not quite linear: layouts depend on the number of rows.
   for (index_t n = units; n > 1; --n) {
     if (total_bytes(plan_of(std::min(n * slab_unit, slices)).memory) > limit) continue;
-    // As many slabs of nearly the same size: a little more or less memory makes no difference to them.
+    // All slabs get nearly the same size, so that a little more or less memory makes no difference to them.
     index_t const all = ceil_div(slices, slab_unit);
     return plan_of(std::min(ceil_div(all, ceil_div(all, n)) * slab_unit, slices));
   }

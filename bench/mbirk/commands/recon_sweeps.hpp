@@ -16,8 +16,8 @@ bool works_in_sweeps(recon_command const& o, geometry_file const& g);
 /// --slab-sweeps needs parallel beam, the host, and an iteration for each sweep. @throws io_error
 void check_sweeps(recon_command const& o, geometry_file const& g);
 
-/// What else would do where an iterative reconstruction does not fit and does not work in slabs: the end of a message.
-/// @param limit  bytes
+/// Says what would help where an iterative reconstruction does not fit and does not work in slabs: the end of a
+/// message. @param limit  bytes
 std::string memory_advice(recon_command const& o, geometry_file const& g, exec::host const& host, double limit);
 
 /// The largest slabs within `limit` (bytes); the smallest where none fits.

@@ -129,9 +129,9 @@ std::vector<launch_work> filter_launches(std::string const& geometry, problem_sh
       break;
     }
   bool const weighted = std::ranges::any_of(all, [](auto const& w) { return w.kernel == "ramp_weights"; });
+  if (kernel::make_block_plan(kernel::fourier::make_plan(shape.channels)).transforms == 0) return all;
   for (auto& w : all) {
-    bool const fits = kernel::make_block_plan(kernel::fourier::make_plan(shape.channels)).transforms > 0;
-    if (!fits || !w.kernel.starts_with("ramp_fourier<")) continue;
+    if (!w.kernel.starts_with("ramp_fourier<")) continue;
     auto const* const to = to_rows ? "sinogram_rows<float*>>" : "sinogram_channels<float*>>";
     w = block_filter(std::string("ramp_block_fourier<sinogram_rows<float const*>,") + to, shape, weighted, to_rows);
   }

@@ -43,8 +43,8 @@ index_t size_to_compare(std::map<index_t, std::size_t> const& operations);
 /// @param candidates  "operations" of the block "candidates"
 index_t size_to_compare(nlohmann::json const& candidates);
 
-/// What a profile left out because it was predicted to take too long, a text for each size and part: "no times at 256:
-/// general_mbir_recon (12 s a call), ...".
+/// Lists the work that a profile left out because it was predicted to take too long, with a text for each size and
+/// part: "no times at 256: general_mbir_recon (12 s a call), ...".
 /// @throws io_error, in one line, when a field of "left_out" is missing or malformed
 std::vector<std::string> left_out_texts(json_field const& root);
 

@@ -54,8 +54,8 @@ operands arguments_of(test_case const& c, case_entry const& entry, operation con
 /// @throws mbirk::error
 operands load_operands(test_case const& c, case_entry const& entry, operation const& op);
 
-/// The same for a slab of a scan in parallel beam: its rows and slices, from `first` on. Reads each file plane by plane
-/// (views of a sinogram, rows of a volume), which must be in C order.
+/// Does the same for a slab of a scan in parallel beam: reads its rows and slices, from `first` on, plane by plane
+/// (views of a sinogram, rows of a volume) from files that must be in C order.
 /// @throws mbirk::error
 operands load_slab(test_case const& c, case_entry const& entry, operation const& op, any_scan const& slab,
                    index_t first);
