@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory_resource>
 #include <new>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "mbirk/exec/default_pool.hpp"
+#include "mbirk/io/folder.hpp"
 #include "operations/profile_problem.hpp"
 #include "operations/recon_run.hpp"
 
@@ -193,6 +195,24 @@ INSTANTIATE_TEST_SUITE_P(Operations, LibraryFaults, ::testing::ValuesIn(all_entr
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 });
+
+TEST(FolderFaults, WithoutMemoryAtEachAllocation) {
+  // The folder of this process's threads has folders and files.
+  std::filesystem::path const folder = "/proc/self/task";
+  auto const count_of = [&] { return mbirk::detail::paths_below(folder, std::filesystem::file_type::regular).size(); };
+  long n = 0;
+  for (bool ended = false; !ended; ++n) {
+    allocations = 0;
+    failing_allocation = n + 1;
+    counting_allocations = true;
+    try {
+      ended = count_of() > 0;
+    } catch (std::bad_alloc const&) {
+    }
+    counting_allocations = false;
+  }
+  EXPECT_GT(n, 100) << "every entry needs memory";
+}
 
 TEST(LibraryFaults, CallbacksThatThrow) {
   for (char const* geometry : {"parallel", "cone"}) {

@@ -3,9 +3,11 @@
 #include <fmt/chrono.h>
 
 #include <chrono>
+#include <filesystem>
 #include <system_error>
 
 #include "commands/command_files.hpp"
+#include "mbirk/io/folder.hpp"
 #include "mbirk/io/output_file.hpp"
 
 namespace mbirk::program {
@@ -31,11 +33,9 @@ std::filesystem::path checked_result(std::filesystem::path const& result, profil
   files.writes(options.monitor.file);
   files.check();
   // Earlier profiles have folders of their own.
-  std::error_code ignored;
   for (auto const* kind : {"traces", "memory", "graphs", "tables", "handoff"})
-    for (std::filesystem::recursive_directory_iterator at(result.parent_path() / kind, ignored), end; at != end;
-         at.increment(ignored))
-      if (at->is_directory(ignored)) remove_abandoned(at->path());
+    for (auto const& folder : detail::paths_below(result.parent_path() / kind, std::filesystem::file_type::directory))
+      remove_abandoned(folder);
   return result;
 }
 

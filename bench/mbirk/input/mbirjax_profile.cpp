@@ -11,6 +11,7 @@
 #include <set>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/io/folder.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "operations/common_options.hpp"
 #include "operations/profile_problem.hpp"
@@ -223,9 +224,8 @@ std::vector<mbirjax_time> read_mbirjax_profile(fs::path const& path) {
   std::vector<fs::path> files;
   std::error_code failed;
   if (fs::is_directory(path, failed)) {
-    for (auto it = fs::recursive_directory_iterator(path, failed); !failed && it != fs::recursive_directory_iterator();
-         it.increment(failed))
-      if (it->path().string().ends_with(".xplane.pb")) files.push_back(it->path());
+    for (auto& file : mbirk::detail::paths_below(path, fs::file_type::regular))
+      if (file.string().ends_with(".xplane.pb")) files.push_back(std::move(file));
   } else {
     files.push_back(path);
   }

@@ -12,6 +12,7 @@
 
 #include "machine/pinning.hpp"
 #include "machine/process_status.hpp"
+#include "mbirk/io/folder.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -33,14 +34,14 @@ evidence_reader::snapshot evidence_reader::read() const {
   s.processor = processor_seconds();
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0) s.involuntary = usage.ru_nivcsw;
+  auto const threads = root_ / "proc/self/task";
   std::error_code ended;
-  for (fs::directory_iterator entry(root_ / "proc/self/task", ended), end; !ended && entry != end;
-       entry.increment(ended)) {
+  for (auto const& thread : detail::names_in(threads, ended)) {
     // Nanoseconds on a processor, nanoseconds of waiting for one, how often it got one.
     double ran = 0, waited = 0;
     std::int64_t times = 0;
-    if (std::ifstream(entry->path() / "schedstat") >> ran >> waited >> times)
-      s.threads[entry->path().filename().string()] = {1e-9 * waited, times};
+    if (std::ifstream(threads / thread / "schedstat") >> ran >> waited >> times)
+      s.threads[thread] = {1e-9 * waited, times};
   }
   // "cpu0 user nice system idle iowait irq softirq steal ...", in ticks
   std::ifstream stat(root_ / "proc/stat");
@@ -64,11 +65,11 @@ void evidence_reader::start() {
 
 bool evidence_reader::others_are_runnable() const {
   auto const self = std::to_string(::gettid());
+  auto const threads = root_ / "proc/self/task";
   std::error_code ended;
-  for (fs::directory_iterator entry(root_ / "proc/self/task", ended), end; !ended && entry != end;
-       entry.increment(ended)) {
+  for (auto const& thread : detail::names_in(threads, ended)) {
     std::string stat;
-    if (entry->path().filename() == self || !std::getline(std::ifstream(entry->path() / "stat"), stat)) continue;
+    if (thread == self || !std::getline(std::ifstream(threads / thread / "stat"), stat)) continue;
     // "number (name) state ...", where the name may contain anything
     if (auto const name = stat.rfind(')'); name != stat.npos && stat.substr(name).starts_with(") R")) return true;
   }

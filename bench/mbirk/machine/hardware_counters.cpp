@@ -13,6 +13,8 @@
 #include <sstream>
 #include <utility>
 
+#include "mbirk/io/folder.hpp"
+
 namespace mbirk::program {
 namespace {
 
@@ -32,9 +34,8 @@ std::optional<double> number_in(fs::path const& path) {
 std::vector<fs::path> folders(fs::path const& at, std::string const& start) {
   std::vector<fs::path> found;
   std::error_code ended;
-  for (fs::directory_iterator entry(at, ended), end; !ended && entry != end; entry.increment(ended))
-    if (entry->path().filename().string().starts_with(start)) found.push_back(entry->path());
-  std::sort(found.begin(), found.end());
+  for (auto const& name : detail::names_in(at, ended))
+    if (name.starts_with(start)) found.push_back(at / name);
   return found;
 }
 

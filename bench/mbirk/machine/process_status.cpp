@@ -11,6 +11,8 @@
 #include <sstream>
 #include <utility>
 
+#include "mbirk/io/folder.hpp"
+
 namespace mbirk::program {
 namespace {
 
@@ -54,9 +56,9 @@ std::optional<process_status> read_process(std::int64_t process) {
     for (auto const& [name, to] : {std::pair("VmRSS:", &p.resident), {"VmHWM:", &p.resident_peak}})
       if (line.starts_with(name)) *to = 1024 * std::strtoll(line.c_str() + 6, nullptr, 10);
   std::error_code ended;
-  for (fs::directory_iterator entry(folder / "task", ended), end; !ended && entry != end; entry.increment(ended)) {
-    auto t = thread_of(text_of(entry->path() / "stat"));
-    t.id = std::strtoll(entry->path().filename().c_str(), nullptr, 10);
+  for (auto const& thread : detail::names_in(folder / "task", ended)) {
+    auto t = thread_of(text_of(folder / "task" / thread / "stat"));
+    t.id = std::strtoll(thread.c_str(), nullptr, 10);
     p.threads.push_back(std::move(t));
   }
   std::sort(p.threads.begin(), p.threads.end(), [](auto const& a, auto const& b) { return a.id < b.id; });

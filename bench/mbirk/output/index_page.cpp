@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mbirk/io/folder.hpp"
 #include "mbirk/io/output_file.hpp"
 
 namespace mbirk::program {
@@ -30,24 +31,16 @@ bool is_run(std::string const& name) {
   return name.starts_with("mbirk_profile_") && name.ends_with(".json") &&
          name.substr(14, name.size() - 19).find_first_not_of("0123456789_") == std::string::npos;
 }
-std::size_t files_below(fs::path const& folder) {
-  std::error_code none;
-  std::size_t many = 0;
-  for (auto it = fs::recursive_directory_iterator(folder, none); !none && it != fs::recursive_directory_iterator();
-       it.increment(none)) {
-    std::error_code failed;
-    many += it->is_regular_file(failed);
-  }
-  return many;
-}
 
 }  // namespace
 
 void write_index(fs::path const& folder) {
   std::vector<std::string> runs;
-  for (auto const& entry : fs::directory_iterator(folder))
-    if (auto const name = entry.path().filename().string(); is_run(name))
-      runs.push_back(name.substr(14, name.size() - 19));
+  std::error_code failed;
+  auto const names = detail::names_in(folder, failed);
+  require<io_error>(!failed, [&] { return folder.string() + ": cannot be read: " + failed.message(); });
+  for (auto const& name : names)
+    if (is_run(name)) runs.push_back(name.substr(14, name.size() - 19));
   std::sort(runs.rbegin(), runs.rend());
   std::string body;
   for (auto const& when : runs) {
@@ -57,7 +50,7 @@ void write_index(fs::path const& folder) {
         "(Python: mbirk.profile.read).</p><table>",
         when);
     for (auto const& kind : kinds)
-      if (auto const many = files_below(folder / kind.name / when); many > 0)
+      if (auto const many = detail::paths_below(folder / kind.name / when, fs::file_type::regular).size(); many > 0)
         body +=
             fmt::format("<tr><td><a href=\"{0}/{1}/\">{0}/{1}</a></td><td>{2} files</td><td>{3}</td><td>{4}</td></tr>",
                         kind.name, when, many, kind.what, kind.opened_by);

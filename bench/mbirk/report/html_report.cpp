@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "mbirk/io/folder.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "report/html_report_assets.hpp"
 #include "report/html_report_sections.hpp"
@@ -102,13 +103,10 @@ void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::
     bool const is_name = !name.empty() && name.find_first_not_of("0123456789_") == name.npos;
     for (auto const* kind : {"graphs", "traces", "memory", "tables"}) {
       if (!is_name) break;
-      std::error_code none;
       auto const folder = run_folder / kind / name;
-      for (auto it = fs::recursive_directory_iterator(folder, none); !none && it != fs::recursive_directory_iterator();
-           it.increment(none))
-        if (std::error_code failed; it->is_regular_file(failed))
-          links.push_back({kind, it->path().lexically_relative(folder).generic_string(),
-                           path_as_url(it->path().lexically_normal().lexically_relative(page))});
+      for (auto const& path : detail::paths_below(folder, fs::file_type::regular))
+        links.push_back({kind, path.lexically_relative(folder).generic_string(),
+                         path_as_url(path.lexically_normal().lexically_relative(page))});
     }
   }
   std::sort(links.begin(), links.end(),

@@ -1,6 +1,7 @@
 // Scans of Nikon, SkyScan and North Star: a text and TIFF files beside it. Requires libtiff.
 #pragma once
 
+#include "mbirk/io/folder.hpp"
 #include "mbirk/io/scan_text.hpp"
 #include "mbirk/io/scan_tiff.hpp"
 
@@ -21,12 +22,11 @@ inline std::vector<std::filesystem::path> tiff_files(std::filesystem::path const
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
   std::error_code code;
-  fs::directory_iterator const entries(folder, code);
+  auto const names = detail::names_in(folder, code);
   if (code) detail::scan_fail(folder.string(), "cannot be read: " + code.message());
-  for (auto const& entry : entries)
-    if (entry.is_regular_file(code) && detail::is_tiff_name(entry.path()) &&
-        entry.path().filename().string().starts_with(prefix))
-      files.push_back(entry.path());
+  for (auto const& name : names)
+    if (name.starts_with(prefix) && detail::is_tiff_name(name) && fs::is_regular_file(folder / name, code))
+      files.push_back(folder / name);
   std::sort(files.begin(), files.end(), [](fs::path const& a, fs::path const& b) {
     return detail::natural_less(a.filename().string(), b.filename().string());
   });

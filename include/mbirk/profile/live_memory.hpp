@@ -29,6 +29,7 @@
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/instrument/live.hpp"
+#include "mbirk/io/folder.hpp"
 #include "mbirk/version.hpp"
 
 namespace mbirk::profile {
@@ -229,15 +230,15 @@ inline std::vector<live_report> live_processes(std::vector<std::filesystem::path
   std::vector<live_report> found;
   for (auto const& folder : folders) {
     std::error_code none;
-    for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none)) {
-      auto const name = entry->path().filename().string();
+    for (auto const& name : mbirk::detail::names_in(folder, none)) {
       if (!name.starts_with(detail::live_prefix)) continue;
-      if (auto const file = detail::open_live(entry->path()); file >= 0 && detail::abandoned(file)) {
-        ::unlink(entry->path().c_str());
+      auto const path = folder / name;
+      if (auto const file = detail::open_live(path); file >= 0 && detail::abandoned(file)) {
+        ::unlink(path.c_str());
         continue;
       }
       try {
-        auto report = read_live(entry->path());
+        auto report = read_live(path);
         bool const known =
             std::any_of(found.begin(), found.end(), [&](auto const& other) { return other.process == report.process; });
         if (!known && name.substr(detail::live_prefix.size()) == std::to_string(report.process))
