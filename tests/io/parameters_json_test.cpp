@@ -143,6 +143,18 @@ TEST(ParametersJson, FilesAndGeometries) {
   expect_same(load_parameters<cone_geometry>(path), rich());  // the old file is still there
 }
 
+TEST(ParametersJson, ParametersWithoutASizeAreRefused) {
+  // Otherwise they would be saved with a size that cannot be read again.
+  auto const of_distances = [](std::string const& detector, std::string const& iso) {
+    auto const text = document("\"sinogram_shape\": [1, 2, 3], \"angles\": [0], \"source_detector_dist\": " + detector +
+                                   ", \"source_iso_dist\": " + iso,
+                               "cone");
+    return refusal([&] { parameters_from_json<cone_geometry>(text, "p.json"); });
+  };
+  EXPECT_EQ(of_distances("4", "-2"), "p.json: parameters: source_iso_dist is -2, expected a positive number");
+  EXPECT_EQ(of_distances("1e-300", "1e300"), "p.json: parameters: delta_voxel is inf, expected a positive number");
+}
+
 TEST(ParametersJson, ReadingIsStrict) {
   EXPECT_TRUE(refused("{\"format\": ").starts_with("p.json: is not valid JSON: "));
   EXPECT_TRUE(refused("").starts_with("p.json: is not valid JSON: "));

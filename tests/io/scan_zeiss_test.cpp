@@ -88,5 +88,21 @@ TEST_F(ScanZeiss, WhatIsWrong) {
   }
 }
 
+TEST_F(ScanZeiss, DamagedFilesPrintNothing) {
+  write("a.txrm", 3, 10);
+  auto const text = test::file_text(name("a.txrm"));
+  int refused = 0;
+  testing::internal::CaptureStderr();
+  // Entries of a folder of streams have 128 bytes; at 116 is where the stream begins.
+  for (std::size_t at = 116; at + 4 <= text.size(); at += 128) {
+    auto damaged = text;
+    damaged.replace(at, 4, "\x11\x22\x33\x44");
+    test::write_text(folder / "damaged.txrm", damaged);
+    refused += error_of([&] { open_zeiss(name("damaged.txrm")); }) != "nothing was thrown";
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_GT(refused, 5);
+}
+
 }  // namespace
 }  // namespace mbirk

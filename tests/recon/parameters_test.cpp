@@ -234,6 +234,7 @@ TEST(Parameters, WrongValuesAreRefusedInWords) {
   EXPECT_EQ(refused("sharpness", true), "sharpness is true, expected a number");
   EXPECT_EQ(refused("sharpness", std::numeric_limits<double>::quiet_NaN()), "sharpness is nan, expected a number");
   EXPECT_EQ(refused("delta_voxel", 0), "delta_voxel is 0, expected a positive number");
+  EXPECT_EQ(refused("source_iso_dist", 0), "source_iso_dist is 0, expected a positive number");
   EXPECT_EQ(refused("sigma_x", -0.5), "sigma_x is -0.5, expected a positive number");
   EXPECT_EQ(refused("p", 2.5), "p is 2.5, expected a number from 1 to 2");
   EXPECT_EQ(refused("positivity_flag", 1), "positivity_flag is 1, expected true or false");

@@ -59,25 +59,29 @@ std::vector<float> allocate(double elements, char const* name) {
   }
 }
 
-/// Reconstructs what does not fit into memory at once.
-partial_result reconstruct_in_parts(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                                    geometry_file const& g, recon_options const& options,
-                                    std::vector<memory_item> const& other, memory_budget const& memory,
-                                    run_watch& watch) {
+/// Reconstructs what does not fit at once into memory, or into that of the device.
+partial_result reconstruct_in_parts(recon_context const& ctx, reconstructor const& on, recon_command const& o,
+                                    measurement_source const& source, geometry_file const& g,
+                                    recon_options const& options, std::vector<memory_item> const& other,
+                                    memory_budget const& memory, run_watch& watch) {
+  memory_limits const limits{memory.limit(), on.free_device_memory()};
   auto const shape = recon_shape_of(g.scan);
   auto const begin = [&](std::vector<memory_item> const& items, std::string const& parts) {
     check_memory(o, items, memory.available());
-    if (!o.quiet) say("larger than memory: {}\n", parts);
+    if (!o.quiet)
+      say("larger than memory{}: {}\n",
+          limits.device ? fmt::format(" (of the device {})", bytes_text(*limits.device)) : std::string(), parts);
   };
   if (works_in_slabs(o, g)) {
-    auto const plan = plan_slabs(ctx.exec, g, other, memory.limit());
+    auto const plan = plan_slabs(ctx.exec, g, other, limits);
     begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
-    return naming(o.scan.files.input, [&] { return recon_in_slabs(ctx, o, source, g, plan.slices, watch); });
+    return naming(o.scan.files.input, [&] { return recon_in_slabs(ctx, on, o, source, g, plan.slices, watch); });
   }
   if (works_in_sweeps(o, g)) {
-    auto const plan = plan_sweeps(ctx.exec, o, g, options, other, memory.limit());
+    auto const plan = plan_sweeps(ctx.exec, o, g, options, other, limits);
     begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
-    return naming(o.scan.files.input, [&] { return recon_in_sweeps(ctx, o, source, g, options, plan.slices, watch); });
+    return naming(o.scan.files.input,
+                  [&] { return recon_in_sweeps(ctx, on, o, source, g, options, plan.slices, watch); });
   }
   auto const plan = plan_bands(ctx.exec, g, other, memory.limit());
   begin(plan.memory, fmt::format("bands of {} of {} rows, blocks of {} of {} views", plan.rows, shape[0], plan.views,
@@ -143,8 +147,11 @@ int reconstruct(recon_command const& o) {
   auto const other = program_memory(host, source.shape(), recon_shape_of(scan), source.memory());
   needed.insert(needed.end(), other.begin(), other.end());
   bool const fits = total_bytes(needed) <= memory.limit();
-  if (!fits && works_in_parts(o, g)) {
-    auto const result = reconstruct_in_parts(ctx, o, source, g, options, other, memory, watch);
+  if (policy.device() && !o.quiet) say("device: {}\n", policy.device()->device);
+  auto const of_device = on->free_device_memory();
+  bool const fits_device = !of_device || device_memory(host, scan, options, {vcd, weighted}) <= *of_device;
+  if ((!fits || !fits_device) && works_in_parts(o, g)) {
+    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, memory, watch);
     corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
     if (!o.quiet)
       for (auto const& line : corrected) say("{}\n", line);
@@ -155,7 +162,6 @@ int reconstruct(recon_command const& o) {
     if (!o.quiet) print_notes(g.warnings, record, result.repaired);
     return done;
   }
-  if (policy.device() && !o.quiet) say("device: {}\n", policy.device()->device);
   require<io_error>(!fits || !o.slab_sweeps, [&] {
     return "--slab-sweeps is for reconstructions larger than memory, found one that needs " +
            bytes_text(total_bytes(needed)) + (available ? " of " + bytes_text(available->bytes) : std::string());

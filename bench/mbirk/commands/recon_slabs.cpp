@@ -18,10 +18,10 @@ index_t slices_of(geometry_file const& g) {
   return std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
 }
 
-slab_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
-                  index_t slices) {
+slab_plan plan_of(exec::host const& host, geometry_file const& g, bool on_device,
+                  std::vector<memory_item> const& other, index_t slices) {
   auto const part = slab_of(g, slices);
-  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .weighted = false})};
+  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .on_device = on_device})};
   for (auto& item : plan.memory) {
     if (item.name == "sinogram") item = {"sinograms of two slabs", 2 * item.bytes};
     else if (item.name == "reconstruction") item.name = "reconstruction of a slab";
@@ -65,7 +65,7 @@ void add_program_memory(std::vector<memory_item>& items, std::vector<memory_item
 }
 
 bool works_in_slabs(recon_command const& o) {
-  return o.method == "fbp" && !o.scan.corrections.needs_rows() && o.policy == "host";
+  return o.method == "fbp" && !o.scan.corrections.needs_rows();
 }
 
 bool works_in_slabs(recon_command const& o, geometry_file const& g) {
@@ -73,12 +73,16 @@ bool works_in_slabs(recon_command const& o, geometry_file const& g) {
 }
 
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
-                     double limit) {
-  return largest_slabs(slices_of(g), limit, [&](index_t slices) { return plan_of(host, g, other, slices); });
+                     memory_limits const& limits) {
+  auto const plan = [&](index_t slices) { return plan_of(host, g, limits.device.has_value(), other, slices); };
+  return largest_slabs(slices_of(g), limits, plan, [&](index_t slices) {
+    return device_memory(host, slab_of(g, slices).scan, {}, {.vcd = false});
+  });
 }
 
-partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                              geometry_file const& g, index_t slices, run_watch& watch) {
+partial_result recon_in_slabs(recon_context const& ctx, reconstructor const& on, recon_command const& o,
+                              measurement_source const& source, geometry_file const& g, index_t slices,
+                              run_watch& watch) {
   auto const [views, rows, channels] = source.shape();
   auto part = slab_of(g, std::min(slices, rows));
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, part.scan);
@@ -106,7 +110,7 @@ partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, 
     view<float, 3> const y(now.data(), {views, count, channels}), x(volume.data(), {shape[0], shape[1], count});
     auto corrected = correct({ctx.exec, {}}, o.scan.corrections, y,
                              std::visit([](auto const& s) { return angles_of(s); }, part.scan));
-    auto notes = direct_scan_recon(*host_reconstructor(ctx), part, y, x);
+    auto notes = direct_scan_recon(on, part, y, x);
     if (first == 0) {
       result.corrected = std::move(corrected);
       result.notes = std::move(notes);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,10 +59,27 @@ template <class PlanOf> slab_plan largest_slabs(index_t slices, double limit, Pl
   return plan;
 }
 
-/// The largest slabs within `limit` (bytes), multiples of 32 slices; the smallest where none fits.
+/// Bytes that a reconstruction may take: of the memory of the host and, where it runs on a device, of that.
+struct memory_limits {
+  double host = std::numeric_limits<double>::infinity();
+  std::optional<double> device = {};
+};
+
+/// The largest slabs within both limits; the plan has the memory of the host.
+/// @param on_device  bytes of the device that slabs of so many slices need
+template <class PlanOf, class OnDevice>
+slab_plan largest_slabs(index_t slices, memory_limits const& limits, PlanOf const& plan_of, OnDevice const& on_device) {
+  auto const plan = largest_slabs(slices, limits.host, plan_of);
+  if (!limits.device) return plan;
+  auto const fits = largest_slabs(slices, *limits.device, [&](index_t some) {
+    return slab_plan{some, {{"arrays of the device", on_device(some)}}};
+  });
+  return fits.slices < plan.slices ? plan_of(fits.slices) : plan;
+}
+
 /// @param other  memory besides that of the slab and of this program as it is.
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
-                     double limit);
+                     memory_limits const& limits);
 
 /// The notes and counts that a reconstruction in parts returns.
 struct partial_result {
@@ -70,8 +89,10 @@ struct partial_result {
 };
 
 /// Reads, corrects, reconstructs and writes a slab after the other; the next one is read meanwhile.
+/// @param on  reconstructs a slab
 /// @throws io_error, interrupted, mbirk::error; no file is left then
-partial_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                              geometry_file const& g, index_t slices, run_watch& watch);
+partial_result recon_in_slabs(recon_context const& ctx, reconstructor const& on, recon_command const& o,
+                              measurement_source const& source, geometry_file const& g, index_t slices,
+                              run_watch& watch);
 
 }  // namespace mbirk::program

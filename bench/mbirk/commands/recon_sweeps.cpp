@@ -10,7 +10,6 @@
 #include "mbirk/core/element_count.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "operations/ranks_estimate.hpp"
-#include "operations/slab_recon.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -51,7 +50,7 @@ int enough_ranks(geometry_file const& g, exec::host const& host, double limit) {
 }  // namespace
 
 bool works_in_sweeps(recon_command const& o) {
-  return o.method == "vcd" && !o.scan.corrections.needs_rows() && o.policy == "host";
+  return o.method == "vcd" && !o.scan.corrections.needs_rows();
 }
 
 bool works_in_sweeps(recon_command const& o, geometry_file const& g) {
@@ -64,7 +63,6 @@ void check_sweeps(recon_command const& o, geometry_file const& g) {
     return "--slab-sweeps is for parallel beam, whose slices are coupled by the prior only, found geometry " +
            std::string(std::visit([]<class G>(scan<G> const&) { return G::name; }, g.scan));
   });
-  require<io_error>(o.policy == "host", [&] { return "--slab-sweeps is for policy host, found --policy " + o.policy; });
   int const most = std::max(1, iterations_of(o));
   require<io_error>(*o.slab_sweeps <= most, [&] {
     return fmt::format("--slab-sweeps is {}, expected at most {}: one for each iteration", *o.slab_sweeps, most);
@@ -72,7 +70,7 @@ void check_sweeps(recon_command const& o, geometry_file const& g) {
 }
 
 std::string memory_advice(recon_command const& o, geometry_file const& g, exec::host const& host, double limit) {
-  if (o.method != "vcd" || o.policy != "host") return {};
+  if (o.method != "vcd") return {};
   if (std::holds_alternative<parallel_parameters>(g.parameters)) {
     if (!o.scan.corrections.needs_rows()) return {};
     return "; it works in slabs that fit once mbirk prepare has made the corrections that need whole views";
@@ -83,19 +81,29 @@ std::string memory_advice(recon_command const& o, geometry_file const& g, exec::
 }
 
 slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_file const& g,
-                      recon_options const& options, std::vector<memory_item> const& other, double limit) {
+                      recon_options const& options, std::vector<memory_item> const& other,
+                      memory_limits const& limits) {
   index_t const all = std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
-  return largest_slabs(all, limit, [&](index_t slices) {
+  bool const weighted = o.weights != "unweighted";
+  auto const items_of = [&](index_t slices, bool on_device) {
     auto const part = slab_of(g, slices);
-    slab_plan plan{slices, memory_of_slabs(host, std::get<parallel_scan>(part.scan), all, options,
-                                           o.weights != "unweighted")};
+    return memory_of_slabs(host, std::get<parallel_scan>(part.scan), all, options,
+                           {.weighted = weighted, .on_device = on_device});
+  };
+  auto const plan_of = [&](index_t slices) {
+    slab_plan plan{slices, items_of(slices, limits.device.has_value())};
     add_program_memory(plan.memory, other);
     return plan;
+  };
+  // A device has what the host would need.
+  return largest_slabs(all, limits, plan_of, [&](index_t slices) {
+    return device_factor * total_bytes(items_of(slices, false));
   });
 }
 
-partial_result recon_in_sweeps(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                               geometry_file const& g, recon_options options, index_t slices, run_watch& watch) {
+partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on, recon_command const& o,
+                               measurement_source const& source, geometry_file const& g, recon_options options,
+                               index_t slices, run_watch& watch) {
   require<io_error>(o.checkpoint.empty() && o.resume.empty(), [&] {
     return std::string(o.checkpoint.empty() ? "--resume" : "--checkpoint") +
            ": a reconstruction larger than memory, in slabs, has no state in memory to save or to resume; expected "
@@ -131,7 +139,7 @@ partial_result recon_in_sweeps(recon_context const& ctx, recon_command const& o,
     watch.step(fmt::format("iteration {} of {}, of all slabs", report.iteration, report.iterations));
     return !interrupt_asked();
   };
-  result.record = recon_of_slabs(ctx, whole, {slices, sweeps}, arrays, options);
+  result.record = on.vcd_in_slabs(whole, {slices, sweeps}, arrays, options);
   bar.clear();
   stop_if_asked();
 

@@ -20,9 +20,16 @@ recon_log vcd_on_device(Context const& ctx, recon_scan const& scan, view<float c
                         std::optional<view<float const, 3>> weights, view<float, 3> recon,
                         recon_options const& options);
 
+template <class Context>
+recon_log slabs_on_device(Context const& ctx, parallel_parameters const& whole,
+                          distributed::slab_division const& division, distributed::slab_arrays const& arrays,
+                          recon_options const& options);
+
 template <class Exec> class device_reconstructor final : public reconstructor {
  public:
-  device_reconstructor(Exec const& exec, instrument::any const& observe) : ctx_{exec, observe} {}
+  /// @param free_memory  bytes of the device, if it has memory of its own
+  device_reconstructor(Exec const& exec, instrument::any const& observe, std::optional<double> free_memory = {})
+      : ctx_{exec, observe}, free_memory_(free_memory) {}
 
   std::vector<std::string> direct(recon_scan const& scan, view<float const, 3> sinogram,
                                   view<float, 3> recon) const override {
@@ -38,9 +45,15 @@ template <class Exec> class device_reconstructor final : public reconstructor {
                 view<float, 3> recon, recon_options const& options) const override {
     return vcd_on_device(ctx_, scan, sinogram, weights, recon, options);
   }
+  recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
+                         distributed::slab_arrays const& arrays, recon_options const& options) const override {
+    return slabs_on_device(ctx_, whole, division, arrays, options);
+  }
+  std::optional<double> free_device_memory() const override { return free_memory_; }
 
  private:
   context<Exec, instrument::any> ctx_;
+  std::optional<double> free_memory_;
 };
 
 }  // namespace mbirk::program

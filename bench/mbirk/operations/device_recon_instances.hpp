@@ -5,6 +5,7 @@
 #include <span>
 #include <variant>
 
+#include "mbirk/distributed/recon_in_slabs.hpp"
 #include "mbirk/exec/array.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "operations/device_recon.hpp"
@@ -46,10 +47,18 @@ recon_log vcd_on_device(Context const& ctx, recon_scan const& any, view<float co
   return record;
 }
 
-/// `template struct recon_instances<Context>;` compiles both.
+template <class Context>
+recon_log slabs_on_device(Context const& ctx, parallel_parameters const& whole,
+                          distributed::slab_division const& division, distributed::slab_arrays const& arrays,
+                          recon_options const& options) {
+  return distributed::recon_in_slabs(ctx, whole, division, arrays, options);
+}
+
+/// `template struct recon_instances<Context>;` compiles all three.
 template <class Context> struct recon_instances {
   static constexpr auto direct = &direct_on_device<Context>;
   static constexpr auto vcd = &vcd_on_device<Context>;
+  static constexpr auto slabs = &slabs_on_device<Context>;
 };
 
 }  // namespace mbirk::program

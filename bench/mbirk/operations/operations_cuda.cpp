@@ -58,7 +58,10 @@ class cuda_operations final : public device_operations {
     run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
   }
   std::unique_ptr<reconstructor> recon(instrument::live_sites& memory) const override {
-    return std::make_unique<device_reconstructor<exec::cuda>>(exec_, instrument::any(exec_, instrument::live(memory)));
+    std::size_t free = 0, total = 0;
+    exec::check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return std::make_unique<device_reconstructor<exec::cuda>>(exec_, instrument::any(exec_, instrument::live(memory)),
+                                                              static_cast<double>(free));
   }
   cuda_description const* description() const noexcept override { return &description_; }
   std::shared_ptr<void const> profiler_range() const override { return std::make_shared<profile::profiler_range>(); }

@@ -79,7 +79,7 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
       // Uploads go through pinned memory, and a checkpoint or an interruption copies the state.
       constexpr double pinned = 64 << 20;
       needed.push_back({"pinned for uploads", std::min(pinned, samples)});
-      if (question.vcd) needed.push_back({"copy for a checkpoint", 2 * voxels + samples});
+      if (question.vcd && question.saves) needed.push_back({"copy for a checkpoint", 2 * voxels + samples});
     } else if (total_bytes(needed) <= limit) {
       instrument::size_record size;
       context const ctx{host, instrument::sizing{size}};
@@ -98,9 +98,18 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
   }, any);
 }
 
+double device_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
+                     memory_question question) {
+  question.on_device = false;
+  question.saves = false;
+  return device_factor * total_bytes(recon_memory(host, scan, options, question));
+}
+
 std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
-                                         recon_options const& options, bool weighted) {
-  auto items = recon_memory(host, slab, options, {.weighted = weighted, .saves = false});
+                                         recon_options const& options, memory_question question) {
+  question.saves = false;
+  bool const weighted = question.weighted;
+  auto items = recon_memory(host, slab, options, question);
   double const iterating = total_bytes(items);
   for (auto& item : items)
     if (item.name == "sinogram" || item.name == "weights" || item.name == "reconstruction") item.name += " of a slab";
@@ -108,10 +117,18 @@ std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan c
   if (depth >= slices) return items;
 
   double const pixels = 4 * static_cast<double>(rows) * static_cast<double>(cols);
+  items.push_back({"boundary slices of all slabs", 2 * static_cast<double>(ceil_div(slices, depth)) * pixels});
+  index_t const views = slab.sinogram_shape()[0], channels = slab.sinogram_shape()[2];
+  double const arrays = weighted ? 2 : 1;
+  double const sampled = arrays * 4 * product({ceil_div(views, mbirk::detail::sampling_step(views)), slices, channels});
+  if (question.on_device) {
+    items.push_back({"views that sigmas are found from", sampled});
+    put_largest_first(items);
+    return items;
+  }
   // Between a pack below and a slice above.
   double const between = pixels * static_cast<double>(depth + exec::host::backend::lanes + 1);
   items.push_back({"slab between its neighbours", between});
-  items.push_back({"boundary slices of all slabs", 2 * static_cast<double>(ceil_div(slices, depth)) * pixels});
 
   // While the data are read for the first time, there are also the views that sigmas are found from.
   instrument::size_record size;
@@ -122,9 +139,6 @@ std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan c
   mbirk::detail::vcd_solver(ctx, whole, slab, sinogram, weights, view<float, 3>(nullptr, slab.recon_shape()), options,
                             "recon")
       .survey_data();
-  index_t const views = slab.sinogram_shape()[0], channels = slab.sinogram_shape()[2];
-  double const arrays = weighted ? 2 : 1;
-  double const sampled = arrays * 4 * product({ceil_div(views, mbirk::detail::sampling_step(views)), slices, channels});
   double const surveying = total_bytes(memory_items(size.at_peak)) + sampled +
                            4 * (arrays * product(slab.sinogram_shape()) + product(slab.recon_shape()));
   if (double const more = surveying - iterating - between; more > 0)

@@ -7,6 +7,7 @@
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"
 #include "operations/direct_method.hpp"
+#include "operations/slab_recon.hpp"
 
 namespace mbirk::program {
 
@@ -26,6 +27,10 @@ class on_host final : public reconstructor {
   recon_log vcd(recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                 view<float, 3> recon, recon_options const& options) const override {
     return vcd_recon(ctx_, scan, sinogram, weights, recon, options);
+  }
+  recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
+                         distributed::slab_arrays const& arrays, recon_options const& options) const override {
+    return recon_of_slabs(ctx_, whole, division, arrays, options);
   }
 
  private:

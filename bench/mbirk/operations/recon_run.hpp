@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mbirk/context.hpp"
+#include "mbirk/distributed/slab_arrays.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/instrument/any.hpp"
@@ -34,6 +35,12 @@ class reconstructor {
   virtual recon_log vcd(recon_scan const& scan, view<float const, 3> sinogram,
                         std::optional<view<float const, 3>> weights, view<float, 3> recon,
                         recon_options const& options) const = 0;
+  /// Iterative reconstruction in parallel beam, slab by slab, see distributed::recon_in_slabs.
+  /// @throws mbirk::error
+  virtual recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
+                                 distributed::slab_arrays const& arrays, recon_options const& options) const = 0;
+  /// Bytes that are free in the memory of a device; nothing where the only limit is the memory of the host.
+  virtual std::optional<double> free_device_memory() const { return {}; }
 };
 /// On the host. @param ctx  must outlive the result
 std::unique_ptr<reconstructor> host_reconstructor(recon_context const& ctx);

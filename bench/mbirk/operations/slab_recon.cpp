@@ -1,5 +1,6 @@
 #include "operations/slab_recon.hpp"
 
+#include "mbirk/distributed/recon_in_slabs.hpp"
 #include "mbirk/instances/any.hpp"
 
 namespace mbirk::program {

@@ -1,7 +1,6 @@
 // Iterative reconstruction of a scan that is larger than memory, declared here so that its templates compile apart.
 #pragma once
 
-#include "mbirk/distributed/recon_in_slabs.hpp"
 #include "operations/recon_run.hpp"
 
 namespace mbirk::program {

@@ -2,6 +2,7 @@
 // views and some pixel rows of the image.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,9 +24,10 @@ using slab_solver = mbirk::detail::vcd_solver<Context, parallel_geometry, slab_p
 template <class Context, communicator Comm>
 using solver_of_views = mbirk::detail::vcd_solver<Context, cone_geometry, part_of_views<Comm>>;
 
-/// Distributed reconstructions run on the host, and need the values of the boundary slices.
-template <class Context>
-inline constexpr bool runs_in_ranks = Context::backend::has_data && !on_device<Context>;
+/// Distributed reconstructions need the values that they send. Where ranks have views, they run on the host.
+template <class Context, class Geometry>
+inline constexpr bool runs_in_ranks =
+    Context::backend::has_data && (std::same_as<Geometry, parallel_geometry> || !on_device<Context>);
 
 /// The values of the scan on which ranks must agree.
 inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image) {
@@ -155,7 +157,7 @@ template <execution_policy Exec, instrumentation_policy Instr, communicator Comm
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_slab const& slab,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
                 recon_options const& options = {}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>, parallel_geometry>);
   detail::slab_part const part(ranks, slab);
   detail::slab_solver<context<Exec, Instr>, Comm> const run(ctx, part, slab.scan(), sinogram, weights, image, options,
                                                             "recon");
@@ -174,7 +176,7 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
                    view<float const, 3> prox_input, view<float const, 3> sinogram,
                    std::optional<view<float const, 3>> weights, view<float, 3> image,
                    recon_options const& options = {{.max_iterations = 3}}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>, parallel_geometry>);
   detail::slab_part const part(ranks, slab);
   detail::slab_solver<context<Exec, Instr>, Comm> const run(ctx, part, slab.scan(), sinogram, weights, image, options,
                                                             "prox_map");
@@ -205,7 +207,7 @@ template <execution_policy Exec, instrumentation_policy Instr, communicator Comm
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
                 recon_options const& options = {}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>, cone_geometry>);
   detail::part_of_views const mine(ranks, part);
   auto const scan = part.scan();
   detail::solver_of_views<context<Exec, Instr>, Comm> const run(ctx, mine, scan, sinogram, weights, image, options,
@@ -225,7 +227,7 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, cone_view
                    view<float const, 3> prox_input, view<float const, 3> sinogram,
                    std::optional<view<float const, 3>> weights, view<float, 3> image,
                    recon_options const& options = {{.max_iterations = 3}}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>, cone_geometry>);
   detail::part_of_views const mine(ranks, part);
   auto const scan = part.scan();
   detail::solver_of_views<context<Exec, Instr>, Comm> const run(ctx, mine, scan, sinogram, weights, image, options,

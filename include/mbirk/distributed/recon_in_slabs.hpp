@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,35 +15,15 @@
 #include <vector>
 
 #include "mbirk/core/element_count.hpp"
+#include "mbirk/distributed/device_values.hpp"
 #include "mbirk/distributed/fixed_neighbours.hpp"
 #include "mbirk/distributed/regularization.hpp"
+#include "mbirk/distributed/slab_arrays.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/recon.hpp"
 
 namespace mbirk::distributed {
-
-/// Arrays of a scan that are larger than memory. All views are dense; rows of the detector are slices of the image.
-/// The functions are called by one thread, one at a time; an error that they throw ends the reconstruction.
-struct slab_arrays {
-  /// Reads rows [first, first + sinogram.extent(1)) of all views: (views, rows, channels), and the weights of as many
-  /// if `weighted`.
-  std::function<void(index_t first, view<float, 3> sinogram, std::optional<view<float, 3>> weights)> read_data;
-  /// Reads slices [first, first + image.extent(2)) of the image, (rows, cols, slices), as they were last written. Every
-  /// slice is written before it is read.
-  std::function<void(index_t first, view<float, 3> image)> read_image;
-  /// Writes as many slices. What was written last is the result.
-  std::function<void(index_t first, view<float const, 3> image)> write_image;
-  bool weighted = false;
-  /// prox_map_in_slabs: reads as many slices of prox_input.
-  std::function<void(index_t first, view<float, 3> prox_input)> read_prox_input = {};
-};
-
-/// How a reconstruction larger than memory is divided.
-struct slab_division {
-  index_t slices = 0;  ///< of every slab but the last, which may have fewer
-  int sweeps = 3;      ///< over all slabs, which share the iterations of each slab equally
-};
 
 namespace detail {
 
@@ -144,15 +123,28 @@ template <class Context, class Solve> class slab_sweeps {
   }
   void read(slab const& s) { arrays_.read_data(s.range.first, sinogram_of(s), weights_of(s)); }
 
-  /// Calls f(solver) for the data that were read.
+  /// Calls f(solver, sinogram, weights) for the data that were read, where the solver leaves its image in image_of(s),
+  /// and begins with it if the options have an array as first image. On a device the three arrays are copied there and
+  /// the image back.
   template <class F>
-  void with_solver(slab const& s, recon_options const& o, std::span<float const> below, std::span<float const> above,
-                   F const& f) {
+  void with_solver(slab const& s, recon_options const& options, std::span<float const> below,
+                   std::span<float const> above, F const& f) {
     parallel_slab const part(whole_, s.range);
     slab_in_turn const between(below, above);
+    auto const y_shape = sinogram_of(s).extents(), x_shape = image_of(s).extents();
+    auto const samples = static_cast<index_t>(element_count(y_shape)),
+               voxels = static_cast<index_t>(element_count(x_shape));
+    device_values const y(ctx_, "sinogram of a slab", sinogram_.data(), samples),
+        w(ctx_, "weights of a slab", weights_.data(), arrays_.weighted ? samples : 0),
+        x(ctx_, "image of a slab", image_.data(), voxels);
+    view<float const, 3> const sinogram(y.data(), y_shape);
     std::optional<view<float const, 3>> weights;
-    if (auto const w = weights_of(s)) weights = *w;
-    f(solver(ctx_, between, part.scan(), sinogram_of(s), weights, image_of(s), o, operation_));
+    if (arrays_.weighted) weights.emplace(w.data(), y_shape);
+    view<float, 3> const image(x.data(), x_shape);
+    auto o = options;
+    if (std::holds_alternative<view<float const, 3>>(o.init_recon)) o.init_recon = view<float const, 3>(image);
+    f(solver(ctx_, between, part.scan(), sinogram, weights, image, o, operation_), sinogram, weights);
+    x.copy_back();
   }
 
   /// Reads all data once: checks them, finds the sigmas, and makes the first image if there is none.
@@ -175,13 +167,11 @@ template <class Context, class Solve> class slab_sweeps {
     fit_products total;
     for (auto& s : slabs_) {
       read(s);
-      std::optional<view<float const, 3>> weights;
-      if (auto const w = weights_of(s)) weights = *w;
-      positive |= require_data_of_part(
-          ctx_, message(operation_, ", rows from ", s.range.first, " on"), sinogram_of(s), weights);
       sample(sinogram_of(s), s.range.first, samples);
-      if (weights) sample(*weights, s.range.first, sampled_weights);
-      with_solver(s, o_, {}, {}, [&](solver const& run) {
+      if (auto const weights = weights_of(s)) sample(*weights, s.range.first, sampled_weights);
+      with_solver(s, o_, {}, {}, [&](solver const& run, auto const& sinogram, auto const& weights) {
+        positive |= require_data_of_part(ctx_, message(operation_, ", rows from ", s.range.first, " on"), sinogram,
+                                         weights);
         run.check();
         auto const found = run.survey_data();
         total.with_data += found.fit.with_data;
@@ -202,9 +192,10 @@ template <class Context, class Solve> class slab_sweeps {
     start.granularity = o_.granularity;
     if (automatic) {
       parallel_scan const scan = parallel_slab(whole_, {0, all_.slices}).sampled(step);
-      view<float const, 3> const y(samples.data(), scan.sinogram_shape());
+      device_table const all(ctx_, samples, "sampled views"), all_weights(ctx_, sampled_weights, "sampled weights");
+      view<float const, 3> const y(all.data(), scan.sinogram_shape());
       std::optional<view<float const, 3>> w;
-      if (arrays_.weighted) w.emplace(sampled_weights.data(), scan.sinogram_shape());
+      if (arrays_.weighted) w.emplace(all_weights.data(), scan.sinogram_shape());
       auto const found = find_regularization(ctx_, scan, y, w, o_.snr_db, o_.sharpness);
       start.sigma_y = found.sigma_y;
       start.sigma_x = found.sigma_x;
@@ -263,7 +254,7 @@ template <class Context, class Solve> class slab_sweeps {
   void visit(slab& s, recon_options const& o, std::span<float const> below, std::span<float const> above) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("slab");
     read(s);
-    with_solver(s, o, below, above, [&](solver const& run) {
+    with_solver(s, o, below, above, [&](solver const& run, auto const&, auto const&) {
       run.check();
       s.log = solve_(run, s.range);
     });
@@ -325,7 +316,8 @@ template <class Context, class Solve> class slab_sweeps {
 /// other, between the newest boundary slices of their neighbours. Every sweep over the slabs does an equal share of the
 /// iterations, and goes on in the partition sequence with the same random draws as in memory.
 ///
-/// @param ctx       execution, on the host, and instrumentation.
+/// @param ctx       execution and instrumentation. A device receives one slab at a time, so that a scan may be larger
+///                  than its memory, too; the arrays are those of the host.
 /// @param whole     parameters of the whole scan.
 /// @param division  slices of a slab, and 1 to max_iterations sweeps. Multiples of 32 slices take the least memory and
 ///                  time for each slice.
@@ -347,7 +339,7 @@ template <execution_policy Exec, instrumentation_policy Instr>
 recon_log recon_in_slabs(context<Exec, Instr> const& ctx, parallel_parameters const& whole,
                          slab_division const& division, slab_arrays const& arrays,
                          recon_options const& options = {}) {
-  static_assert(context<Exec, Instr>::backend::has_data && !on_device<context<Exec, Instr>>);
+  static_assert(context<Exec, Instr>::backend::has_data);
   require_valid(mbirk::detail::qggmrf_of(options, options.sigma_x.value_or(1)), "recon_in_slabs");
   auto const solve = [](auto const& run, index_range) { return run.minimise(); };
   detail::slab_sweeps run(ctx, whole, division, arrays, options, "recon_in_slabs",
@@ -363,7 +355,7 @@ template <execution_policy Exec, instrumentation_policy Instr>
 recon_log prox_map_in_slabs(context<Exec, Instr> const& ctx, parallel_parameters const& whole,
                             slab_division const& division, slab_arrays const& arrays,
                             recon_options const& options = {{.max_iterations = 3}}) {
-  static_assert(context<Exec, Instr>::backend::has_data && !on_device<context<Exec, Instr>>);
+  static_assert(context<Exec, Instr>::backend::has_data);
   require(static_cast<bool>(arrays.read_prox_input), [] {
     return std::string("prox_map_in_slabs: slab_arrays has no read_prox_input, expected a function");
   });
@@ -372,8 +364,9 @@ recon_log prox_map_in_slabs(context<Exec, Instr> const& ctx, parallel_parameters
   auto const solve = [&](auto const& run, index_range range) {
     std::array<index_t, 3> const shape{all.recon_rows, all.recon_cols, range.count};
     values.resize(element_count(shape));
-    view<float, 3> const prox_input(values.data(), shape);
-    arrays.read_prox_input(range.first, prox_input);
+    arrays.read_prox_input(range.first, view<float, 3>(values.data(), shape));
+    device_table const uploaded(ctx, values, "prox_input of a slab");
+    view<float const, 3> const prox_input(uploaded.data(), shape);
     run.check_prox_input(prox_input);
     return run.proximal_point(prox_input);
   };

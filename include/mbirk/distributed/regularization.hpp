@@ -55,19 +55,28 @@ void require_data(Context const& ctx, Comm const& ranks, std::string const& of_r
   require_positive(all_reduce(ranks, "check weights", positive ? 1 : 0, reduction::maximum) > 0, operation);
 }
 
+/// Appends the samples of a view of a sinogram.
+template <class Context>
+void append_view(Context const& ctx, view<float const, 3> const& sinogram, index_t at, std::vector<float>& to) {
+  view<float const, 2> const samples(sinogram.data() + at * sinogram.stride(0),
+                                     {sinogram.extent(1), sinogram.extent(2)},
+                                     {sinogram.stride(1), sinogram.stride(2)});
+  host_view const one(ctx, samples);
+  for (index_t j = 0; j < one.extent(0); ++j)
+    for (index_t k = 0; k < one.extent(1); ++k) to.push_back(one(j, k));
+}
+
 /// The rows of every step-th view of all ranks, on rank 0; empty on the others.
-template <communicator Comm>
-std::vector<float> gather_sampled(Comm const& ranks, char const* what, parallel_slab const& slab, index_t step,
-                                  view<float const, 3> v) {
+template <class Context, communicator Comm>
+std::vector<float> gather_sampled(Context const& ctx, Comm const& ranks, char const* what, parallel_slab const& slab,
+                                  index_t step, view<float const, 3> v) {
   index_t const views = ceil_div(v.extent(0), step), channels = v.extent(2);
   auto const size = [&](index_t rows) { return static_cast<std::size_t>(views * rows * channels); };
   std::vector<float> mine, all;
   agree(ranks, [&] {
     bool const receives = ranks.rank() == 0;
     mine.reserve(size(receives ? most_slices(slab.slices(), ranks.size()) : v.extent(1)));
-    for (index_t i = 0; i < v.extent(0); i += step)
-      for (index_t j = 0; j < v.extent(1); ++j)
-        for (index_t k = 0; k < channels; ++k) mine.push_back(v(i, j, k));
+    for (index_t i = 0; i < v.extent(0); i += step) append_view(ctx, v, i, mine);
     if (receives) all.resize(size(slab.slices()));
   });
   if (ranks.rank() > 0) {
@@ -88,9 +97,9 @@ std::vector<float> gather_sampled(Comm const& ranks, char const* what, parallel_
 }
 
 /// Those of every step-th view of all ranks that each of them has, on rank 0; empty on the others.
-template <communicator Comm>
-std::vector<float> gather_sampled(Comm const& ranks, char const* what, cone_views const& part, index_t step,
-                                  view<float const, 3> v) {
+template <class Context, communicator Comm>
+std::vector<float> gather_sampled(Context const& ctx, Comm const& ranks, char const* what, cone_views const& part,
+                                  index_t step, view<float const, 3> v) {
   index_t const rows = v.extent(1), channels = v.extent(2);
   auto const sampled_before = [&](index_t view) { return ceil_div(view, step); };
   std::vector<float> all;
@@ -101,8 +110,7 @@ std::vector<float> gather_sampled(Comm const& ranks, char const* what, cone_view
     all.reserve(static_cast<std::size_t>(
         (receives ? sampled_before(part.whole().geometry().views) : some) * rows * channels));
     for (index_t i = sampled_before(mine.first) * step; i < mine.end(); i += step)
-      for (index_t j = 0; j < rows; ++j)
-        for (index_t k = 0; k < channels; ++k) all.push_back(v(i - mine.first, j, k));
+      append_view(ctx, v, i - mine.first, all);
   });
   if (ranks.rank() > 0) {
     ranks.send(what, std::as_bytes(std::span(all)), 0);
@@ -131,16 +139,17 @@ regularization regularize(Context const& ctx, Comm const& ranks, Shared const& s
       });
   });
   index_t const step = sampling_step(views);
-  auto const samples = gather_sampled(ranks, "sampled views", shared, step, sinogram);
+  auto const samples = gather_sampled(ctx, ranks, "sampled views", shared, step, sinogram);
   std::vector<float> sampled_weights;
-  if (weights) sampled_weights = gather_sampled(ranks, "sampled views", shared, step, *weights);
+  if (weights) sampled_weights = gather_sampled(ctx, ranks, "sampled views", shared, step, *weights);
   regularization found;
   agree(ranks, [&] {
     if (ranks.rank() > 0) return;
     auto const scan = shared.sampled(step);
-    view<float const, 3> const y(samples.data(), scan.sinogram_shape());
+    device_table const all(ctx, samples, "sampled views"), all_weights(ctx, sampled_weights, "sampled weights");
+    view<float const, 3> const y(all.data(), scan.sinogram_shape());
     std::optional<view<float const, 3>> w;
-    if (weights) w.emplace(sampled_weights.data(), scan.sinogram_shape());
+    if (weights) w.emplace(all_weights.data(), scan.sinogram_shape());
     found = find_regularization(ctx, scan, y, w, snr_db, sharpness);
   });
   std::array<float, 3> scales{found.sigma_y, found.sigma_x, found.sigma_prox};

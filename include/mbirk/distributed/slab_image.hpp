@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "mbirk/distributed/boundary_values.hpp"
 #include "mbirk/distributed/communicator.hpp"
 #include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
@@ -39,6 +39,7 @@ struct boundary_slices {
 /// caller's array where there are no neighbours.
 template <class Context, communicator Comm> class slab_image {
   using B = typename Context::backend;
+  static constexpr bool neighbours_never_update = requires { requires Comm::never_update; };
   using pending_exchange = decltype(std::declval<Comm const&>().start_exchange("", neighbour_exchange{}));
 
  public:
@@ -51,7 +52,9 @@ template <class Context, communicator Comm> class slab_image {
         above_(coupled && !is_last(ranks)),
         // A whole pack below keeps the packs of the slab in place.
         lead_(below_ ? B::lanes : 0),
-        column_(lead_ + image.extent(2) + (above_ ? 1 : 0)),
+        length_(lead_ + image.extent(2) + (above_ ? 1 : 0)),
+        // On a device a multiple of its packs, so that they stay aligned.
+        column_(on_device<Context> ? round_up(length_, B::lanes) : length_),
         pixels_(image.extent(0) * image.extent(1)) {
     if (!below_ && !above_) return;
     memory_.emplace(ctx, "image with slices of the neighbours", pixels_ * column_);
@@ -74,9 +77,9 @@ template <class Context, communicator Comm> class slab_image {
   kernel::slab_prior<B, kernel::qggmrf_cylinder<B>> prior(qggmrf_parameters const& p) const {
     auto const x = slices();
     auto const whole_columns =
-        observe(ctx_, view<float const, 3>(x.data() - lead_, {x.extent(0), x.extent(1), column_}, x.strides()), "recon",
+        observe(ctx_, view<float const, 3>(x.data() - lead_, {x.extent(0), x.extent(1), length_}, x.strides()), "recon",
                 array_role::output);
-    return {{whole_columns, x.extent(0), x.extent(1), column_, x.stride(0), x.stride(1),
+    return {{whole_columns, x.extent(0), x.extent(1), length_, x.stride(0), x.stride(1),
              kernel::qggmrf_constants(p)},
             lead_,
             x.extent(2)};
@@ -91,7 +94,8 @@ template <class Context, communicator Comm> class slab_image {
   }
   /// x = values in the memory of the host, in the slices of this rank.
   void restore(std::vector<float> const& values) const {
-    assign(view<float const, 3>(values.data(), image_.extents()));
+    device_table const uploaded(ctx_, values, "saved recon");
+    assign(view<float const, 3>(uploaded.data(), image_.extents()));
   }
   /// x = value, in the slices of the neighbours too.
   void fill(float value) {
@@ -115,64 +119,58 @@ template <class Context, communicator Comm> class slab_image {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("boundary slices");
     boundary_slices all;
     all.resize(pixels_, below_, above_);
-    auto* const x = slices().data();
-    index_t const last = image_.extent(2) - 1;
-    for (index_t p = 0; p < pixels_; ++p) {
-      if (below_) at(all.to_below, p) = x[p * column_];
-      if (above_) at(all.to_above, p) = x[p * column_ + last];
-    }
+    index_t const count = image_.extent(2);
+    if (below_) fetch_slice(ctx_, slice(0), all.to_below);
+    if (above_) fetch_slice(ctx_, slice(count - 1), all.to_above);
     ranks_.start_exchange(boundary_slices::name, all.exchange()).wait();
-    for (index_t p = 0; p < pixels_; ++p) {
-      if (below_) x[p * column_ - 1] = at(all.from_below, p);
-      if (above_) x[p * column_ + last + 1] = at(all.from_above, p);
-    }
+    if (below_) store_slice(ctx_, all.from_below, slice(-1));
+    if (above_) store_slice(ctx_, all.from_above, slice(count));
   }
   /// Sends alpha d of the boundary slices without waiting for it: receive_boundaries() does so after the next back
   /// projection. Whether the data travel meanwhile depends on the engine. The subset must live until then.
+  /// @param alpha  on the host
   void send_boundaries(vcd_subset<Context> const& subset, vcd_step<Context> const& d, kernel::step_length alpha) {
-    if (!memory_) return;
-    auto const& direction = d.direction();
+    if (!memory_ || neighbours_never_update) return;
     boundaries_.resize(subset.size(), below_, above_);
-    index_t const slices = image_.extent(2);
-    float const step = alpha.get();
-    for (index_t e = 0; e < subset.size(); ++e) {
-      if (below_) at(boundaries_.to_below, e) = step * direction.data()[e * slices];
-      if (above_) at(boundaries_.to_above, e) = step * direction.data()[e * slices + slices - 1];
-    }
-    in_flight_.emplace(in_flight{{subset.pixels.data(), static_cast<std::size_t>(subset.size())},
-                                 ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
+    index_t const count = image_.extent(2);
+    auto const fetch = [&](index_t slice, std::vector<float>& to) {
+      fetch_slice(ctx_, view<float const, 3>(d.direction().data() + slice, {1, subset.size(), 1}, {0, count, 1}), to);
+      for (auto& x : to) x *= alpha.get();
+    };
+    if (below_) fetch(0, boundaries_.to_below);
+    if (above_) fetch(count - 1, boundaries_.to_above);
+    in_flight_.emplace(
+        in_flight{subset, ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
   }
   /// Adds what the neighbours have sent to their slices here, as they did: pixel by pixel, repeated ones twice.
   void receive_boundaries() {
     if (!in_flight_) return;
     [[maybe_unused]] auto const guard = ctx_.instr.stage("boundaries");
     in_flight_->messages.wait();
-    auto* const x = slices().data();
-    index_t e = 0;
-    for (auto const pixel : in_flight_->pixels) {
-      auto* const column = x + pixel * column_;
-      if (below_) column[-1] += at(boundaries_.from_below, e);
-      if (above_) column[image_.extent(2)] += at(boundaries_.from_above, e);
-      ++e;
-    }
+    if (below_) add_to_slice(ctx_, in_flight_->subset, boundaries_.from_below, slice(-1));
+    if (above_) add_to_slice(ctx_, in_flight_->subset, boundaries_.from_above, slice(image_.extent(2)));
     in_flight_.reset();
   }
 
  private:
-  static float& at(std::vector<float>& v, index_t k) { return v[static_cast<std::size_t>(k)]; }
+  /// A slice of this rank, or the one below or above them.
+  view<float, 3> slice(index_t k) const {
+    auto const x = slices();
+    return {x.data() + k, {x.extent(0), x.extent(1), 1}, x.strides()};
+  }
   template <class Make> void each_element(Make const& make) {
     index_t const count = memory_ ? memory_->size() : image_.size();
     auto const all = memory_ ? observe(ctx_, *memory_) : observe_slices();
     launch(ctx_, ceil_div(count, kernel::voxel_block), make(all, count));
   }
 
-  struct in_flight { std::span<std::int32_t const> pixels; pending_exchange messages; };
+  struct in_flight { vcd_subset<Context> const& subset; pending_exchange messages; };
 
   Context const& ctx_;
   Comm const& ranks_;
   view<float, 3> image_;
   bool below_, above_;  // whether there is a neighbour whose slice is needed
-  index_t lead_, column_, pixels_;
+  index_t lead_, length_, column_, pixels_;  // slices before those of this rank, all, and between voxel columns
   std::optional<temporary<float, Context>> memory_;  // (pixels, column)
   boundary_slices boundaries_;
   std::optional<in_flight> in_flight_;  // after boundaries_, which its messages refer to

@@ -2,43 +2,26 @@
 // other model of this policy. Not for users.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "mbirk/distributed/agreeing_part.hpp"
+#include "mbirk/distributed/rank_sums.hpp"
 #include "mbirk/distributed/regularization.hpp"
 #include "mbirk/distributed/slab_image.hpp"
 #include "mbirk/distributed/slab_state.hpp"
 #include "mbirk/distributed/slices.hpp"
+#include "mbirk/distributed/units_of_ranks.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/recon/data_term.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/unit_sums.hpp"
 
 namespace mbirk::distributed::detail {
-
-/// The units of all ranks: every rank receives the sums of all units, and adds them in their order.
-template <communicator Comm> class units_of_ranks {
- public:
-  /// @param counts  the units of every rank
-  units_of_ranks(Comm const& ranks, std::vector<index_t> counts) : ranks_(ranks), counts_(std::move(counts)) {}
-
-  /// The sums over all units. @param mine  (units of this rank, Numbers)
-  template <std::size_t Numbers>
-  std::array<double, Numbers> sum(char const* what, std::vector<double> const& mine) const {
-    auto counts = counts_;
-    for (auto& n : counts) n *= static_cast<index_t>(Numbers);
-    return mbirk::detail::add_units<Numbers>(gather(ranks_, what, mine, counts));
-  }
-
- private:
-  Comm const& ranks_;
-  std::vector<index_t> counts_;
-};
 
 /// Comm: the ranks, in the order of their slices. Refers to both arguments.
 template <communicator Comm> class slab_part : public agreeing_part<Comm> {
@@ -47,7 +30,9 @@ template <communicator Comm> class slab_part : public agreeing_part<Comm> {
  public:
   template <class Context> using image = slab_image<Context, Comm>;
   template <class Context, class Geometry> using data = data_term<Context, Geometry>;
-  template <class Context, class> using sums = unit_sums<Context, slab_part>;
+  template <class Context, class Geometry>
+  using sums = std::conditional_t<on_device<Context>, rank_sums<Context, Geometry, Comm>,
+                                  unit_sums<Context, slab_part>>;
   template <class Context> using subset = vcd_subset<Context>;
   template <class Context> using step = vcd_step<Context>;
   using agreeing_part<Comm>::agree;
@@ -68,6 +53,10 @@ template <communicator Comm> class slab_part : public agreeing_part<Comm> {
     auto counts = slices_of_ranks();
     for (auto& n : counts) n = kernel::units_of<B>(n);
     return {ranks_, std::move(counts)};
+  }
+  /// One sum of each rank.
+  units_of_ranks<Comm> whole_ranks() const {
+    return {ranks_, std::vector<index_t>(static_cast<std::size_t>(ranks_.size()), 1)};
   }
   std::vector<double> all_slices(std::vector<double> const& mine) const {
     return gather(ranks_, "slice norms", mine, slices_of_ranks());

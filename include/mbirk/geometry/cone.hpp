@@ -102,6 +102,13 @@ inline void require_pads(std::vector<double> const& fractions) {
     });
 }
 
+inline void require_positive_distances(cone_parameters const& p) {
+  require(p.source_detector_dist > 0, [&] {
+    return message("source_detector_dist is ", p.source_detector_dist, ", expected a positive number or infinity");
+  });
+  if (!std::isinf(p.source_detector_dist)) require_positive(p.source_iso_dist, "source_iso_dist");
+}
+
 /// Distances may be much larger than other lengths, for a beam that is almost parallel. Where the magnification exceeds
 /// 1e9, footprints treat a pixel as behind the source.
 inline void require_distances(double detector, double iso) {
@@ -179,9 +186,11 @@ MBIRK_COLD inline std::vector<std::string> scan_warnings(cone_parameters const& 
 /// height mapped to the axis plus the travel of the helix, plus axial_pad_fraction of the region that the cone covers
 /// beyond; the offset is the middle of the helix. Quotients are rounded to float32 before the integer rounding, as in
 /// MBIRJAX.
-/// @throws parameter_error if axial_pad_fraction is not one or two numbers, or is negative.
+/// @throws parameter_error if axial_pad_fraction is not one or two numbers, or is negative, and if a distance is not
+///         positive.
 MBIRK_COLD inline automatic_size auto_size(cone_parameters const& p) {
   detail::require_pads(p.axial_pad_fraction);
+  detail::require_positive_distances(p);
   double const m = detail::magnification(p), delta = p.delta_det_channel / m;
   double const delta_y = p.voxel_row_aspect * delta, delta_z = p.voxel_slice_aspect * delta;
   double const rows = static_cast<double>(p.sinogram_shape[1]), channels = static_cast<double>(p.sinogram_shape[2]);
@@ -222,15 +231,11 @@ MBIRK_COLD inline automatic_size auto_size(cone_parameters const& p) {
 /// @throws parameter_error with the name of the parameter, its value and the expected value.
 MBIRK_COLD inline cone_geometry make_geometry(cone_parameters const& p) {
   detail::require_common(p);
-  require(p.source_detector_dist > 0, [&] {
-    return detail::message("source_detector_dist is ", p.source_detector_dist,
-                           ", expected a positive number or infinity");
-  });
+  detail::require_positive_distances(p);
   bool const infinite = std::isinf(p.source_detector_dist);
   require(!(infinite && p.use_curved_detector), [] {
     return "use_curved_detector is true, expected false when source_detector_dist is infinite";
   });
-  if (!infinite) detail::require_positive(p.source_iso_dist, "source_iso_dist");
   require(p.helical_z_shifts.empty() || p.helical_z_shifts.size() == p.angles.size(), [&] {
     return detail::message("helical_z_shifts has ", p.helical_z_shifts.size(), " values, expected one per angle = ",
                            p.angles.size());

@@ -95,15 +95,13 @@ class parameters_reader {
     if (!given.contains("auto_regularize_flag") &&
         (given.contains("sigma_y") || given.contains("sigma_x") || given.contains("sigma_prox")))
       values.auto_regularize_flag = false;
-    parameter_set<Geometry> set(std::move(values));
-    for (auto const& [key, value] : given.items()) {
-      try {
-        set.get(key);
-      } catch (parameter_error const& e) {
-        fail("parameters: " + printable(e.what(), 400));
-      }
+    try {
+      parameter_set<Geometry> set(std::move(values));
+      for (auto const& [key, value] : given.items()) set.get(key);
+      return set;
+    } catch (parameter_error const& e) {
+      fail("parameters: " + printable(e.what(), 400));
     }
-    return set;
   }
 
  private:

@@ -37,8 +37,9 @@ class quiet_gsf {
   quiet_gsf& operator=(quiet_gsf const&) = delete;
 
  private:
-  static constexpr std::array<char const*, 2> domains{"libgsf", "libgsf:msole"};
-  std::array<guint, 2> ids_{};
+  // libgsf reports children that it cannot read without a domain.
+  static constexpr std::array<char const*, 3> domains{"libgsf", "libgsf:msole", nullptr};
+  std::array<guint, 3> ids_{};
 };
 
 /// Compound file: streams with paths such as "ImageInfo/Angles".

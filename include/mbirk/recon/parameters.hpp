@@ -291,6 +291,7 @@ template <class Geometry> class parameter_set {
  private:
   [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value);
   [[noreturn]] static void unknown(std::string_view name);
+  static void require_valid(parameter_values<Geometry> const& values);
 
   void size_automatically(bool all);
   void warn_of_size(scan_parameters const& changed);
@@ -303,10 +304,15 @@ template <class Geometry> class parameter_set {
 
 template <class Geometry>
 parameter_set<Geometry>::parameter_set(parameter_values<Geometry> values) : values_(std::move(values)) {
-  detail::each_row(values_, [](detail::parameter_row const& row) {
+  require_valid(values_);
+  size_automatically(false);
+}
+
+template <class Geometry>
+MBIRK_COLD void parameter_set<Geometry>::require_valid(parameter_values<Geometry> const& values) {
+  detail::each_row(values, [](detail::parameter_row const& row) {
     if (!row.empty() && !row.valid()) refuse(row.info, row.value());
   });
-  size_automatically(false);
 }
 
 template <class Geometry>
@@ -420,7 +426,8 @@ MBIRK_COLD void parameter_set<Geometry>::unknown(std::string_view name) {
 template <class Geometry>
 MBIRK_COLD void parameter_set<Geometry>::size_automatically(bool all) {
   if constexpr (requires { auto_size(values_.scan); }) {
-    auto& s = values_.scan;
+    auto sized = values_;
+    auto& s = sized.scan;
     auto const size = auto_size(s);
     if (all || !s.delta_voxel) s.delta_voxel = size.delta_voxel;
     if (all || !s.recon_shape) s.recon_shape = size.recon_shape;
@@ -430,6 +437,8 @@ MBIRK_COLD void parameter_set<Geometry>::size_automatically(bool all) {
     if constexpr (requires { s.voxel_row_aspect.has_value(); }) {
       if (all || !s.voxel_row_aspect) s.voxel_row_aspect = size.voxel_row_aspect;
     }
+    require_valid(sized);  // parameters that are valid on their own may give no size
+    values_ = std::move(sized);
   }
 }
 

@@ -61,6 +61,20 @@ template <class Context, int Changes> class step_search {
     }
   }
 
+  /// As find, where several processes share the sums: `all` adds those of this process to those of the others. Waits
+  /// for a device. @throws error if the step is not finite.
+  template <class Formula, class All>
+  kernel::step_length find_of_all(index_t subset, Formula const& formula, partial_sums const& pairs,
+                                  partial_sums const& more, All const& all) {
+    auto const sums = all(sums_of(pairs, more));
+    double alpha[1];
+    formula({sums[0], sums[1], sums[2]}, alpha);
+    require_finite(alpha[0]);
+    at(subset).alpha = alpha[0];
+    if constexpr (on_device<Context>) put(ctx_, alpha, 1, device_steps_->data() + numbers * subset);
+    return {alpha[0]};
+  }
+
   /// Sums up what the update of a subset has changed: `Changes` numbers per task.
   void add_changes(index_t subset, partial_sums const& partial) {
     if constexpr (on_device<Context>) {
@@ -86,6 +100,20 @@ template <class Context, int Changes> class step_search {
   }
 
  private:
+  std::array<double, 3> sums_of(partial_sums const& pairs, partial_sums const& more) const {
+    if constexpr (on_device<Context>) {
+      partial_sums const found(ctx_, "sums of a line search", 3);
+      launch(ctx_, 1,
+             kernel::device_reduce<B, kernel::plain_sums<3>>{observe(ctx_, pairs), pairs.size() / 2, 2,
+                                                             observe(ctx_, more), more.size(), {},
+                                                             observe(ctx_, found)});
+      host_copy const sums(ctx_, found);
+      return {sums[0], sums[1], sums[2]};
+    } else {
+      auto const [first, second] = reduce_each<2>(ctx_, pairs);
+      return {first, second, reduce(ctx_, more)};
+    }
+  }
   subset_step<Changes>& at(index_t subset) { return steps_[static_cast<std::size_t>(subset)]; }
   auto device_numbers(index_t subset) const { return observe(ctx_, *device_steps_) + numbers * subset; }
   void require_finite(double alpha) const {

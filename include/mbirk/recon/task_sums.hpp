@@ -1,5 +1,6 @@
 // Sums of an iterative reconstruction, one for each task of a kernel: on devices, and where detector rows see several
-// slices. unit_sums.hpp is the other model of this policy. Not for users.
+// slices. unit_sums.hpp, and rank_sums.hpp and band_sums.hpp of distributed are the other models of this policy. Not
+// for users.
 #pragma once
 
 #include <algorithm>
@@ -133,6 +134,9 @@ template <class Context, class P> class task_sums {
     else return {slices_, padded_slices_, padded_slices_};
   }
 
+ protected:
+  std::optional<step_search<Context, 1>> search_;  // changes: the sum of |alpha d|
+
  private:
   index_t blocks() const noexcept { return shape_.chunks * shape_.views; }
 
@@ -141,7 +145,6 @@ template <class Context, class P> class task_sums {
   index_t slices_, padded_slices_;
   char const* operation_;
   temporary<double, Context> slice_squares_;
-  std::optional<step_search<Context, 1>> search_;  // changes: the sum of |alpha d|
 };
 
 }  // namespace mbirk::detail
