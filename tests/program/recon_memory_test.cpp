@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "commands/recon_slabs.hpp"
 #include "input/checkpoint_file.hpp"
 #include "machine/memory.hpp"
 #include "mbirk/instrument/none.hpp"
@@ -325,6 +326,25 @@ TEST(ReconCheckpoint, DataHaveChecksums) {
   EXPECT_EQ(said(other),
             "c.ckpt: was made from other data: there was no white field there, and here it has crc32 1");
   EXPECT_NO_THROW(require_same_data("c.ckpt", {}, sums)) << "written by an older mbirk";
+}
+
+TEST(SlabPlan, FitsTheHostAndTheDevice) {
+  auto const plan_of = [](index_t slices) {
+    return slab_plan{slices, {{"fixed", 100}, {"slab", 10.0 * static_cast<double>(slices)}}};
+  };
+  auto const on_device = [](index_t slices) { return 50 + 20.0 * static_cast<double>(slices); };
+  auto const slices = [&](memory_limits const& limits) {
+    return largest_slabs(256, limits, plan_of, on_device).slices;
+  };
+  EXPECT_EQ(slices({.host = 1380}), 128) << "128 slices need 1380";
+  EXPECT_EQ(slices({.host = 1379}), 96);
+  EXPECT_EQ(slices({.host = 1379, .device = 1e9}), 96) << "the host has less";
+  EXPECT_EQ(slices({.host = 1e9, .device = 1330}), 64) << "64 slices need 1330 of the device";
+  EXPECT_EQ(slices({.host = 1e9, .device = 1329}), 32);
+  EXPECT_EQ(slices({.host = 1e9, .device = 1e9}), 256);
+  auto const smallest = largest_slabs(256, {.host = 1e9, .device = 1}, plan_of, on_device);
+  EXPECT_EQ(smallest.slices, 32);
+  EXPECT_EQ(total_bytes(smallest.memory), 420) << "the plan has the memory of the host";
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(DeviceRecon, ResumesToTheSameBits) {
   expect_close(volume("emulated", resumed), straight, 1e-4);
 }
 
-/// A direct reconstruction in parts is for the host, so on a device what does not fit is refused.
+/// Not even a slab fits into 50 KiB.
 TEST_F(DeviceRecon, Errors) {
   make("parallel");
   expect_failure(recon("emulated", "x.npy", {"--method", "fbp", "--memory-limit", "50KiB", "--quiet"}), 2,

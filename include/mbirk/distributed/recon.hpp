@@ -134,7 +134,8 @@ void check_ranks(Comm const& ranks, cone_views const& part, Solver const& solver
 /// mbirk::recon, by several ranks that have some slices each. Collective: every rank calls it with its slab, the same
 /// options, and its part of the arrays.
 ///
-/// @param ctx       execution (on the host) and instrumentation. The call returns when this rank's part is complete.
+/// @param ctx       execution and instrumentation; on a device the arrays of the slab are in its memory. The call
+///                  returns when this rank's part is complete, on a device when it is queued.
 /// @param ranks     a communicator: self, mpi, or either one counted.
 /// @param slab      the slices of this rank: parallel_slab(parameters, ranks.rank(), ranks.size()).
 /// @param sinogram  (views, rows of the slab, channels), line integrals.
@@ -152,7 +153,8 @@ void check_ranks(Comm const& ranks, cone_views const& part, Solver const& solver
 /// Cost: as recon of the slab. Memory besides: the slab once more, with a slice of each neighbour. Traffic of a rank:
 /// for each subset 24 bytes a unit of 32 slices, and 4 bytes a pixel of the subset to each neighbour; once 4 bytes a
 /// pixel to each, and 20 to 39 views (all if fewer) of the rows to rank 0, if sigmas are automatic. The image and the
-/// log have the bits of mbirk::recon for every number of ranks and threads.
+/// log have the bits of mbirk::recon for every number of ranks and threads; those of devices, which send the sums of a
+/// rank instead of those of units, agree to rounding.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_slab const& slab,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
