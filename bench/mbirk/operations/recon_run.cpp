@@ -1,5 +1,6 @@
 #include "operations/recon_run.hpp"
 
+#include "mbirk/distributed/recon_in_slabs.hpp"
 #include "mbirk/instances/any.hpp"
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
@@ -7,7 +8,6 @@
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"
 #include "operations/direct_method.hpp"
-#include "operations/slab_recon.hpp"
 
 namespace mbirk::program {
 
@@ -30,7 +30,7 @@ class on_host final : public reconstructor {
   }
   recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
                          distributed::slab_arrays const& arrays, recon_options const& options) const override {
-    return recon_of_slabs(ctx_, whole, division, arrays, options);
+    return distributed::recon_in_slabs(ctx_, whole, division, arrays, options);
   }
 
  private:
