@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Times mbirk against MBIRJAX (JAX on CUDA) and the ASTRA toolbox on this machine's CUDA device, the sides alternating.
 
-    python3 bench/compare_gpu.py --program build/gpu/bench/mbirk_gpu_cells --json FILE [--cells VxRxC,...] [--geometry parallel,cone] [--ops NAME,...]
-                                 [--rounds 3] [--budget 400]
+    python3 bench/compare_gpu.py --program build/gpu/bench/mbirk_gpu_cells --json FILE [--cells VxRxC,...]
+                                 [--geometry parallel,cone] [--ops NAME,...] [--rounds 3] [--budget 400]
 
-Cells and operations are those of mbirk_gpu_cells (its --help). Whatever cannot be imported is said, under `peers` in the file, and left out: MBIRJAX,
-or a JAX without CUDA; ASTRA (forward_project and back_project only), which also needs PyTorch or CuPy for arrays on the device.
-In each round every side is timed once, warm, mbirk as a process of its own; in every other round in the opposite order. A round of a side is 3 calls
-and then at least 5 (9 where they take less than 5 ms), each until its result is ready: fewer where the time of the operation does not allow them.
-All data are random, in [0, 1), and lie on the device. The budget (seconds) is spread over the operations; what is not begun is in `skipped`.
+Cells and operations are those of mbirk_gpu_cells (its --help). Whatever cannot be imported is said, under `peers` in
+the file, and left out: MBIRJAX, or a JAX without CUDA; ASTRA (forward_project and back_project only), which also needs
+PyTorch or CuPy for arrays on the device. In each round every side is timed once, warm, mbirk as a process of its own;
+in every other round in the opposite order. A round of a side is 3 calls and then at least 5 (9 where they take less
+than 5 ms), each until its result is ready: fewer where the time of the operation does not allow them. All data are
+random, in [0, 1), and lie on the device. The budget (seconds) is spread over the operations; what is not begun is in
+`skipped`.
 
 Exit code: 0 done, also without peers; 1 something is in `errors`; 2 bad usage."""
 import argparse, json, os, pathlib, statistics, subprocess, sys, tempfile, time
 
-OPS = ("forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter")
+OPS = ("forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal",
+       "direct_filter")
 SUBSETS = 128  # subsets of the pixel partition; mbirk_gpu_cells uses as many
 WARM, REPEATS, REPEATS_SHORT = 3, 5, 9
 
@@ -21,7 +24,8 @@ WARM, REPEATS, REPEATS_SHORT = 3, 5, 9
 def arguments():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--program", type=pathlib.Path, required=True, help="mbirk_gpu_cells")
-    ap.add_argument("--json", type=pathlib.Path, required=True, metavar="FILE", help="written anew after every operation")
+    ap.add_argument("--json", type=pathlib.Path, required=True, metavar="FILE",
+                    help="written anew after every operation")
     ap.add_argument("--cells", default="200x208x160,512x448x384,513x449x385,1024x1008x992")
     ap.add_argument("--geometry", default="parallel,cone")
     ap.add_argument("--ops", default=",".join(OPS))
@@ -74,15 +78,17 @@ class Mbirk:
     """mbirk_gpu_cells, one process per round."""
 
     def __init__(self, program, cell, geometry):
-        self.program, self.cell, self.geometry, self.environment, self.last = program, "x".join(map(str, cell)), geometry, None, {}
+        self.program, self.cell, self.geometry, self.environment, self.last = (
+            program, "x".join(map(str, cell)), geometry, None, {})
 
     def measure(self, op, budget):
         with tempfile.TemporaryDirectory(prefix="mbirk-compare-") as folder:
             file = pathlib.Path(folder, "out.json")
-            words = ["--cells", self.cell, "--geometry", self.geometry, "--ops", op, "--op-budget", f"{budget:.1f}", "--out", file]
+            words = ["--cells", self.cell, "--geometry", self.geometry, "--ops", op, "--op-budget", f"{budget:.1f}",
+                     "--out", file]
             try:
-                done = subprocess.run([self.program, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                      timeout=budget + 90)
+                done = subprocess.run([self.program, *map(str, words)], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, timeout=budget + 90)
                 data = json.loads(file.read_text())
             except (OSError, ValueError, subprocess.TimeoutExpired) as error:
                 raise Failure(f"mbirk_gpu_cells: {error}")
@@ -113,7 +119,7 @@ class MbirJax:
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.6")
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         os.environ.setdefault("MPLBACKEND", "agg")
-        import mbirjax, jax                                              # in this order: mbirjax sets up how JAX sees devices
+        import mbirjax, jax                             # in this order: mbirjax sets up how JAX sees devices
         if jax.default_backend() not in ("gpu", "cuda"):
             raise ImportError(f"JAX {jax.__version__} shows no CUDA device, only {jax.default_backend()}")
         from importlib import metadata
@@ -131,7 +137,8 @@ class MbirJax:
         np.random.seed(0)
         self.indices = mbirjax.gen_pixel_partition(shape, SUBSETS)[0]
         random = lambda key, size: jax.random.uniform(jax.random.key(key), size, jnp.float32)
-        self.make = {"x": lambda: random(1, shape), "y": lambda: random(2, cell), "values": lambda: random(3, (len(self.indices), shape[2]))}
+        self.make = {"x": lambda: random(1, shape), "y": lambda: random(2, cell),
+                     "values": lambda: random(3, (len(self.indices), shape[2]))}
         self.arrays = {}
 
     def call_of(self, op):
@@ -154,7 +161,8 @@ class MbirJax:
 
 
 class Astra:
-    """One cell and geometry: the volume is (slices, rows, cols), the projections (rows, views, channels), both on the device, linked, not copied."""
+    """One cell and geometry: the volume is (slices, rows, cols), the projections (rows, views, channels), both on the
+    device, linked, not copied."""
     ops = ("forward_project", "back_project")
 
     @staticmethod
@@ -164,10 +172,12 @@ class Astra:
             import torch
             if not torch.cuda.is_available():
                 raise ImportError("torch shows no CUDA device")
-            return lambda shape: torch.rand(shape, device="cuda", dtype=torch.float32), torch.cuda.synchronize, f"arrays of torch {torch.__version__}"
+            return (lambda shape: torch.rand(shape, device="cuda", dtype=torch.float32), torch.cuda.synchronize,
+                    f"arrays of torch {torch.__version__}")
         except ImportError:
             import cupy
-            return lambda shape: cupy.random.random(shape, dtype=cupy.float32), cupy.cuda.Device().synchronize, f"arrays of cupy {cupy.__version__}"
+            return (lambda shape: cupy.random.random(shape, dtype=cupy.float32), cupy.cuda.Device().synchronize,
+                    f"arrays of cupy {cupy.__version__}")
 
     @staticmethod
     def available():
@@ -185,8 +195,10 @@ class Astra:
         self.recon_shape = channels, channels, rows
         voxel = 1.0 if geometry == "parallel" else near / far
         half = [voxel * n / 2 for n in (channels, channels, rows)]
-        volume = astra.create_vol_geom(channels, channels, rows, -half[0], half[0], -half[1], half[1], -half[2], half[2])
-        detector = (astra.create_proj_geom("parallel3d", 1.0, 1.0, rows, channels, angles) if geometry == "parallel" else
+        volume = astra.create_vol_geom(channels, channels, rows, -half[0], half[0], -half[1], half[1],
+                                       -half[2], half[2])
+        detector = (astra.create_proj_geom("parallel3d", 1.0, 1.0, rows, channels, angles)
+                    if geometry == "parallel" else
                     astra.create_proj_geom("cone", 1.0, 1.0, rows, channels, angles, near, far - near))
         make, self.wait, _ = Astra.arrays()
         self.projector = astra.create_projector("cuda3d", detector, volume)
@@ -221,7 +233,8 @@ def find_peers():
             said[name] = side.available()
             found[name] = side
         except Exception as error:  # each library fails in its own way while it is imported
-            said[name] = f"not importable: {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            said[name] = (f"not importable: {type(error).__name__}: "
+                          f"{str(error).strip().splitlines()[0] if str(error).strip() else ''}")
     return found, said
 
 
@@ -246,7 +259,8 @@ def compare(op, sides, rounds, budget):
     for name in ms:
         by_round = [b / a for a, b in zip(medians.get("mbirk", []), medians[name])]
         if name != "mbirk" and by_round and "mbirk" in ms:
-            ratios[name] = {"median": ms[name] / ms["mbirk"], "min": min(by_round), "max": max(by_round), "rounds": len(by_round)}
+            ratios[name] = {"median": ms[name] / ms["mbirk"], "min": min(by_round), "max": max(by_round),
+                            "rounds": len(by_round)}
     return ms, ratios, times, failed
 
 
@@ -279,14 +293,15 @@ def main():
         data["running"] = entry
         write(args.json, data)
         if made_for != (cell, geometry):
-            sides.clear()                                                # gives their memory back before the next ones ask for theirs
+            sides.clear()                               # gives their memory back before the next ones ask for theirs
             sides["mbirk"] = Mbirk(args.program.resolve(), cell, geometry)
             made_for = cell, geometry
             for name, side in peers.items():
                 try:
                     sides[name] = side(cell, geometry)
                 except Exception as error:
-                    data["errors"].append({**entry, "operation": "set-up", "error": f"{name}: {type(error).__name__}: {str(error).strip()[:300]}"})
+                    data["errors"].append({**entry, "operation": "set-up",
+                                           "error": f"{name}: {type(error).__name__}: {str(error).strip()[:300]}"})
         here = {name: side for name, side in sides.items() if name == "mbirk" or op in side.ops}
         if len(here) == 1:
             data["skipped"].append(entry | {"reason": "no peer that could be set up has it"})
@@ -301,8 +316,9 @@ def main():
             data["errors"] += [entry | {"error": why} for why in failed.values()]
             if ms:
                 data["results"].append(entry | {"ms": ms, "ratios": ratios, "times": times, "recon_shapes": shapes})
-                print(f"{entry['cell']:>15} {geometry + '_' + op:32} " + "  ".join(f"{name} {t:.3f} ms" for name, t in ms.items()) + "".join(
-                    f"  {name}/mbirk {r['median']:.2f}" for name, r in ratios.items()), flush=True)
+                print(f"{entry['cell']:>15} {geometry + '_' + op:32} "
+                      + "  ".join(f"{name} {t:.3f} ms" for name, t in ms.items())
+                      + "".join(f"  {name}/mbirk {r['median']:.2f}" for name, r in ratios.items()), flush=True)
             for why in failed.values():
                 print(f"{entry['cell']:>15} {geometry}_{op}: {why}", flush=True)
         data["running"] = None

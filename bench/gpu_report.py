@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What bench/gpu.sh needs beside the shell: which device there is, the results of its parts as one JSON, and that as Markdown.
+"""What bench/gpu.sh needs beside the shell: which device there is, the results of its parts as one JSON, and that as
+Markdown.
 
-    gpu_report.py device                       architecture, UUID and name of the current CUDA device; exit code 3 when there is none
+    gpu_report.py device                       architecture, UUID and name of the current CUDA device; exit code 3 when
+                                               there is none
     gpu_report.py not-run FILE                 operations that a file of mbirk_gpu_cells asks for and does not have
     gpu_report.py merge --out DIR --work DIR --part NAME --commit TEXT --seconds N
                                                puts a part into DIR/gpu_<date>.json and writes DIR/gpu_<date>.md anew
@@ -10,9 +12,10 @@ Python's standard library only."""
 import argparse, csv, ctypes, datetime, json, os, pathlib, platform, re, statistics, subprocess, sys
 
 # Design goals of the kernels on an H200 at 1024x1008x992, in 1e9 voxel-view pairs per second.
-GOALS = {("parallel", "forward_project"): 3980, ("parallel", "back_project"): 6630, ("parallel", "sparse_forward_project"): 1780,
-         ("parallel", "sparse_back_project"): 2490, ("parallel", "hessian_diagonal"): 398000, ("cone", "forward_project"): 1020,
-         ("cone", "back_project"): 1140, ("cone", "sparse_forward_project"): 940, ("cone", "sparse_back_project"): 940,
+GOALS = {("parallel", "forward_project"): 3980, ("parallel", "back_project"): 6630,
+         ("parallel", "sparse_forward_project"): 1780, ("parallel", "sparse_back_project"): 2490,
+         ("parallel", "hessian_diagonal"): 398000, ("cone", "forward_project"): 1020, ("cone", "back_project"): 1140,
+         ("cone", "sparse_forward_project"): 940, ("cone", "sparse_back_project"): 940,
          ("cone", "hessian_diagonal"): 1940}
 GOAL_CELL = "1024x1008x992"
 TITLES = {"mbirjax": "MBIRJAX", "astra": "ASTRA"}
@@ -22,17 +25,21 @@ PARTS = ("build", "test", "sanitize", "profile", "cells", "peers")
 def output_of(*command):
     """Standard output of a command, or nothing."""
     try:
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=30, check=True).stdout.strip()
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=30,
+                              check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
 
 
 def device_of_driver(cuda):
-    """(architecture such as 90, UUID, name) of device 0 as the driver's library counts, which heeds CUDA_VISIBLE_DEVICES; or nothing."""
-    device, major, minor, uuid, name = ctypes.c_int(), ctypes.c_int(), ctypes.c_int(), (ctypes.c_ubyte * 16)(), ctypes.create_string_buffer(128)
+    """(architecture such as 90, UUID, name) of device 0 as the driver's library counts, which heeds
+    CUDA_VISIBLE_DEVICES; or nothing."""
+    device, major, minor, uuid, name = (ctypes.c_int(), ctypes.c_int(), ctypes.c_int(), (ctypes.c_ubyte * 16)(),
+                                        ctypes.create_string_buffer(128))
     if cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0):
         return None
-    if cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, device) or cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, device):
+    if (cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
+            or cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)):
         return None
     cuda.cuDeviceGetName(name, len(name), device)
     text = "-"
@@ -52,16 +59,19 @@ def find_device():
         pass
     rows = output_of("nvidia-smi", "--query-gpu=compute_cap,uuid,name", "--format=csv,noheader").splitlines()
     cells = [c.strip() for c in rows[0].split(",", 2)] if rows else []
-    return (cells[0].replace(".", ""), cells[1], cells[2]) if len(cells) == 3 and re.fullmatch(r"\d+\.\d", cells[0]) else None
+    return ((cells[0].replace(".", ""), cells[1], cells[2])
+            if len(cells) == 3 and re.fullmatch(r"\d+\.\d", cells[0]) else None)
 
 
 def environment(commit):
     """The machine: device, driver, clocks, processor, compilers. Unknown values are null."""
     arch, uuid, name = find_device() or ("", "-", None)
-    fields = ("driver_version", "memory.total", "clocks.max.sm", "clocks.max.mem", "clocks.applications.graphics", "power.limit", "ecc.mode.current")
+    fields = ("driver_version", "memory.total", "clocks.max.sm", "clocks.max.mem", "clocks.applications.graphics",
+              "power.limit", "ecc.mode.current")
     smi = {}
     for field in fields:                                    # one by one: an unknown field fails the whole query
-        words = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"] + ([f"--id={uuid}"] if uuid != "-" else [])
+        words = (["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"]
+                 + ([f"--id={uuid}"] if uuid != "-" else []))
         smi[field] = (output_of(*words).splitlines() or [None])[0]
     cpu = None
     try:
@@ -70,8 +80,9 @@ def environment(commit):
     except OSError:
         pass
     nvcc = re.search(r"release ([\d.]+)", output_of("nvcc", "--version"))
-    return {"device": name, "compute_capability": f"{arch[:-1]}.{arch[-1]}" if arch else None, "nvidia_smi": smi, "cpu": cpu,
-            "nvcc": nvcc[1] if nvcc else None, "compiler": (output_of("c++", "--version").splitlines() or [None])[0],
+    return {"device": name, "compute_capability": f"{arch[:-1]}.{arch[-1]}" if arch else None, "nvidia_smi": smi,
+            "cpu": cpu, "nvcc": nvcc[1] if nvcc else None,
+            "compiler": (output_of("c++", "--version").splitlines() or [None])[0],
             "system": platform.platform(), "commit": commit}
 
 
@@ -108,7 +119,8 @@ def clocks(file):
     if not busy:
         return None
     names = ("sm_mhz", "memory_mhz", "utilization_percent", "temperature_c", "power_w")
-    return {"samples": len(busy)} | {name: {"median": statistics.median(c), "min": min(c), "max": max(c)} for name, c in zip(names, zip(*busy))}
+    return {"samples": len(busy)} | {name: {"median": statistics.median(c), "min": min(c), "max": max(c)}
+                                     for name, c in zip(names, zip(*busy))}
 
 
 def steps_of(file, part):
@@ -127,8 +139,10 @@ def gtest_counts(folder):
             data = json.loads(file.read_text())
         except ValueError:
             continue
-        failed = [f"{suite['name']}.{t['name']}" for suite in data.get("testsuites", []) for t in suite.get("testsuite", []) if t.get("failures")]
-        found.append({"program": file.stem, "tests": data.get("tests"), "failures": data.get("failures"), "time": data.get("time"), "failed": failed})
+        failed = [f"{suite['name']}.{t['name']}" for suite in data.get("testsuites", [])
+                  for t in suite.get("testsuite", []) if t.get("failures")]
+        found.append({"program": file.stem, "tests": data.get("tests"), "failures": data.get("failures"),
+                      "time": data.get("time"), "failed": failed})
     return found
 
 
@@ -137,11 +151,12 @@ def golden_counts(folder):
     found = []
     for file in sorted(folder.glob("*.txt")):
         rows = [line.split() for line in file.read_text(errors="replace").splitlines()]
-        rows = [r for r in rows if len(r) >= 5 and re.fullmatch(r"[\d.]+(e[+-]?\d+)?", r[2]) and re.fullmatch(r"[\d.]+(e[+-]?\d+)?", r[3])]
+        rows = [r for r in rows if len(r) >= 5 and re.fullmatch(r"[\d.]+(e[+-]?\d+)?", r[2])
+                and re.fullmatch(r"[\d.]+(e[+-]?\d+)?", r[3])]
         used = [(float(r[2]) / float(r[3]) if float(r[3]) > 0 else float(float(r[2]) > 0), r[1]) for r in rows]
         worst = max(used, default=(None, None))
-        found.append({"case": file.stem, "entries": len(rows), "within": sum(r[4] == "ok" for r in rows), "worst_of_allowed": worst[0],
-                      "worst_output": worst[1]})
+        found.append({"case": file.stem, "entries": len(rows), "within": sum(r[4] == "ok" for r in rows),
+                      "worst_of_allowed": worst[0], "worst_output": worst[1]})
     return found
 
 
@@ -174,7 +189,8 @@ def gather(part, work, errors):
                 merged["peers"] = data["peers"]
             if data.get("running"):
                 merged["errors"].append(data["running"] | {"error": "the process ended or was ended with this one"})
-        order = {cell: k for k, cell in enumerate(dict.fromkeys(sorted((r["cell"] for r in merged["results"]), key=cell_size)))}
+        order = {cell: k for k, cell in enumerate(
+            dict.fromkeys(sorted((r["cell"] for r in merged["results"]), key=cell_size)))}
         merged["results"].sort(key=lambda r: (order[r["cell"]], r["geometry"] != "parallel"))
         return merged
     return {}
@@ -188,7 +204,8 @@ def cell_size(cell):
 
 
 def result_file(out, date, device, commit):
-    """gpu_<date>.json, the existing one for an equal device and commit; numbered if another one was measured that day."""
+    """gpu_<date>.json, the existing one for an equal device and commit; numbered if another one was measured that
+    day."""
     for k in range(1, 1000):
         file = out / f"gpu_{date}{'' if k == 1 else f'_{k}'}.json"
         try:
@@ -248,7 +265,8 @@ def rows_of(header, rows):
 
 
 def step_rows(part):
-    return rows_of(("step", "result", "seconds", ""), [(f"`{s['step']}`", s["status"], s["seconds"], s["message"]) for s in part["steps"]])
+    return rows_of(("step", "result", "seconds", ""),
+                   [(f"`{s['step']}`", s["status"], s["seconds"], s["message"]) for s in part["steps"]])
 
 
 def clock_line(part):
@@ -266,9 +284,11 @@ def test_section(part):
         rows = [(f"`{p['program']}`", p["tests"], p["failures"], ", ".join(p["failed"][:20])) for p in part["programs"]]
         lines += [""] + rows_of(("program", "tests", "failed", "which"), rows)
     if part.get("reference_cases"):
-        lines += ["", "Reference cases of `tests/golden`; the worst error is given as a part of what its case allows.", ""]
+        lines += ["", "Reference cases of `tests/golden`; the worst error is given as a part of what its case "
+                  "allows.", ""]
         lines += rows_of(("case", "entries", "within", "worst / allowed", "output"),
-                         [(f"`{c['case']}`", c["entries"], c["within"], "" if c["worst_of_allowed"] is None else f"{c['worst_of_allowed']:.2g}",
+                         [(f"`{c['case']}`", c["entries"], c["within"],
+                           "" if c["worst_of_allowed"] is None else f"{c['worst_of_allowed']:.2g}",
                            f"`{c['worst_output']}`" if c["worst_output"] else "") for c in part["reference_cases"]])
     return lines
 
@@ -276,7 +296,8 @@ def test_section(part):
 def sanitize_section(part):
     lines = step_rows(part)
     if part.get("tools"):
-        lines += [""] + rows_of(("tool", "tests", "summary"), [(f"`{t['tool']}`", t["tests"], t["summary"]) for t in part["tools"]])
+        lines += [""] + rows_of(("tool", "tests", "summary"),
+                                [(f"`{t['tool']}`", t["tests"], t["summary"]) for t in part["tools"]])
     return lines
 
 
@@ -292,12 +313,15 @@ def profile_section(part):
     lines = step_rows(part) + clock_line(part)
     if times:
         largest = sizes[-1]
-        lines += ["", f"`mbirk profile --policy cuda`, milliseconds, medians; copies between host and device are those of one call at {largest}.", ""]
+        lines += ["", "`mbirk profile --policy cuda`, milliseconds, medians; copies between host and device are those "
+                  f"of one call at {largest}.", ""]
         rows = []
         for op, by_size in times.items():
             m = transfers[op]
             copies = f"{m['uploads']} up, {m['downloads']} down" if "uploads" in m else ""
-            rows.append([f"`{op}`"] + [milliseconds(1e3 * statistics.median(by_size[n])) if n in by_size else "" for n in sizes] + [copies])
+            rows.append([f"`{op}`"]
+                        + [milliseconds(1e3 * statistics.median(by_size[n])) if n in by_size else "" for n in sizes]
+                        + [copies])
         lines += rows_of(["operation"] + [str(n) for n in sizes] + ["copies"], rows)
     return lines + problems(part)
 
@@ -312,25 +336,29 @@ def problems(part):
         entries = part.get(kind) or []
         if entries:
             lines += ["", f"{kind.capitalize()}:", ""]
-            lines += [f"- {e.get('cell') or e.get('volume_size') or ''} {name_of(e)}: {escaped(e.get(what, ''))}" for e in entries]
+            lines += [f"- {e.get('cell') or e.get('volume_size') or ''} {name_of(e)}: {escaped(e.get(what, ''))}"
+                      for e in entries]
     return lines
 
 
 def cells_section(part):
     lines = step_rows(part) + clock_line(part)
     if part.get("results"):
-        lines += ["", "Milliseconds of one call, from an idle device to the end of its last kernel, the host's preparations included; `queued` is "
-                  "what a call takes when calls are queued one after the other. Rate: 1e9 voxel-view pairs a second (direct_filter: samples). "
-                  f"Memory: arrays and temporaries. The goals are those of the design for an H200 at {GOAL_CELL}. `+`: fewer calls than planned, for "
+        lines += ["", "Milliseconds of one call, from an idle device to the end of its last kernel, the host's "
+                  "preparations included; `queued` is what a call takes when calls are queued one after the other. "
+                  "Rate: 1e9 voxel-view pairs a second (direct_filter: samples). Memory: arrays and temporaries. "
+                  f"The goals are those of the design for an H200 at {GOAL_CELL}. `+`: fewer calls than planned, for "
                   "want of time.", ""]
         rows = []
         for r in part["results"]:
             goal = GOALS.get((r["geometry"], r["operation"])) if r["cell"] == GOAL_CELL else None
             few = "+" if r["calls"] < 5 or r["warm"] < 3 else ""
-            rows.append((r["cell"], name_of(r), milliseconds(r["ms_median"]), milliseconds(r["ms_min"]), milliseconds(r["ms_max"]),
-                         milliseconds(r["ms_queued"]), f"{r['calls']}{few}", rate(r["giga_per_second"]), f"{r['bytes_device'] / 2**30:.2f} GiB",
+            rows.append((r["cell"], name_of(r), milliseconds(r["ms_median"]), milliseconds(r["ms_min"]),
+                         milliseconds(r["ms_max"]), milliseconds(r["ms_queued"]), f"{r['calls']}{few}",
+                         rate(r["giga_per_second"]), f"{r['bytes_device'] / 2**30:.2f} GiB",
                          rate(goal) if goal else "", f"{r['giga_per_second'] / goal:.2f}" if goal else ""))
-        lines += rows_of(("cell", "operation", "median", "min", "max", "queued", "calls", "rate", "memory", "goal", "rate / goal"), rows)
+        lines += rows_of(("cell", "operation", "median", "min", "max", "queued", "calls", "rate", "memory", "goal",
+                          "rate / goal"), rows)
     return lines + problems(part)
 
 
@@ -341,18 +369,21 @@ def peers_section(part):
         lines += [""] + [f"- {TITLES.get(peer, peer)}: {escaped(text)}" for peer, text in peers.items()]
     if part.get("results"):
         names = [p for p in peers if any(p in r["ms"] for r in part["results"])]
-        lines += ["", "Milliseconds, medians of the rounds' medians, sides alternating, arrays on the device; ratios are the other's time / mbirk's "
-                  "(range over rounds) and hold for this run only. ASTRA's footprints differ (rays forward, interpolation back) and it has no mask: "
-                  "the same shapes, not the same matrix.", ""]
+        lines += ["", "Milliseconds, medians of the rounds' medians, sides alternating, arrays on the device; ratios "
+                  "are the other's time / mbirk's (range over rounds) and hold for this run only. ASTRA's footprints "
+                  "differ (rays forward, interpolation back) and it has no mask: the same shapes, not the same "
+                  "matrix.", ""]
         rows = []
         for r in part["results"]:
             row = [r["cell"], name_of(r), milliseconds(r["ms"].get("mbirk"))]
             for peer in names:
                 row.append(milliseconds(r["ms"].get(peer)))
                 ratio = r["ratios"].get(peer)
-                row.append(f"{ratio['median']:.2f} ({ratio['min']:.2f} .. {ratio['max']:.2f}: {ratio['rounds']})" if ratio else "")
+                row.append(f"{ratio['median']:.2f} ({ratio['min']:.2f} .. {ratio['max']:.2f}: {ratio['rounds']})"
+                           if ratio else "")
             rows.append(row)
-        lines += rows_of(["cell", "operation", "mbirk"] + [text for p in names for text in (TITLES.get(p, p), "ratio")], rows)
+        lines += rows_of(["cell", "operation", "mbirk"]
+                         + [text for p in names for text in (TITLES.get(p, p), "ratio")], rows)
     return lines + problems(part)
 
 
@@ -360,24 +391,30 @@ def table(data):
     e = data["environment"]
     smi = e["nvidia_smi"]
     known = lambda name, value: [f"{name} {value}"] if value and "N/A" not in str(value) else []
-    inner = next((p["environment"] for name, p in data["parts"].items() if name in ("cells", "peers") and p.get("environment")), None) or {}
+    inner = next((p["environment"] for name, p in data["parts"].items()
+                  if name in ("cells", "peers") and p.get("environment")), None) or {}
     facts = [f"commit {e['commit']}", f"{e['device']}, compute capability {e['compute_capability']}"]
-    facts += known("driver", smi.get("driver_version")) + known("CUDA runtime", inner.get("cuda_runtime")) + known("nvcc", e["nvcc"])
-    for name, value in (("memory", smi.get("memory.total")), ("largest clocks: SM", smi.get("clocks.max.sm")), ("memory", smi.get("clocks.max.mem")),
-                        ("power limit", smi.get("power.limit")), ("ECC", smi.get("ecc.mode.current")), ("processor", e["cpu"]), ("", e["compiler"])):
+    facts += (known("driver", smi.get("driver_version")) + known("CUDA runtime", inner.get("cuda_runtime"))
+              + known("nvcc", e["nvcc"]))
+    for name, value in (("memory", smi.get("memory.total")), ("largest clocks: SM", smi.get("clocks.max.sm")),
+                        ("memory", smi.get("clocks.max.mem")), ("power limit", smi.get("power.limit")),
+                        ("ECC", smi.get("ecc.mode.current")), ("processor", e["cpu"]), ("", e["compiler"])):
         facts += known(name, value)
     lines = [f"# mbirk on {e['device']}, {data['date']}", "", "; ".join(f.strip() for f in facts) + "."]
     lines[-1] = lines[-1][0].upper() + lines[-1][1:]
-    sections = {"test": test_section, "sanitize": sanitize_section, "profile": profile_section, "cells": cells_section, "peers": peers_section}
+    sections = {"test": test_section, "sanitize": sanitize_section, "profile": profile_section, "cells": cells_section,
+                "peers": peers_section}
     absent = [name for name in PARTS if name not in data["parts"]]
-    failed = [f"{name}: {s['step']}" for name in PARTS if name in data["parts"] for s in data["parts"][name]["steps"] if s["status"] == "failed"]
+    failed = [f"{name}: {s['step']}" for name in PARTS if name in data["parts"]
+              for s in data["parts"][name]["steps"] if s["status"] == "failed"]
     lines += ["", "Failed: " + (", ".join(f"`{f}`" for f in failed) if failed else "nothing") + "."]
     if absent:
         lines += ["Not run: " + ", ".join(absent) + "."]
     for name in PARTS:
         if name in data["parts"]:
             part = data["parts"][name]
-            lines += ["", f"## {name}", "", f"{part['time']}, {part['seconds']} s.", ""] + sections.get(name, step_rows)(part)
+            lines += (["", f"## {name}", "", f"{part['time']}, {part['seconds']} s.", ""]
+                      + sections.get(name, step_rows)(part))
     return "\n".join(lines) + "\n"
 
 

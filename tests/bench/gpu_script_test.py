@@ -1,4 +1,5 @@
-"""bench/gpu.sh with stand-ins for everything that it runs (the device, the programs, the sanitizer), its tables, and how the peers are compared."""
+"""bench/gpu.sh with stand-ins for everything that it runs (the device, the programs, the sanitizer), its tables, and
+how the peers are compared."""
 import contextlib, json, os, pathlib, shutil, stat, subprocess, sys, tempfile, unittest
 
 here = pathlib.Path(__file__).resolve().parent
@@ -106,7 +107,8 @@ class Script(unittest.TestCase):
         (self.build / "CTestTestfile.cmake").write_text(CTEST_FILE.format(tests=tests))
 
     def run_script(self, *words, planted=""):
-        done = subprocess.run(["bash", str(script), *words], cwd=self.folder, env=self.environment | {"PLANTED": planted}, stdout=subprocess.PIPE,
+        done = subprocess.run(["bash", str(script), *words], cwd=self.folder,
+                              env=self.environment | {"PLANTED": planted}, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=250)
         return done
 
@@ -121,12 +123,14 @@ class Script(unittest.TestCase):
     def test_help(self):
         done = self.run_script("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for option in ("--parts", "--headers", "--out", "--build", "--quick", "build,test,sanitize,profile,cells,peers"):
+        for option in ("--parts", "--headers", "--out", "--build", "--quick",
+                       "build,test,sanitize,profile,cells,peers"):
             self.assertIn(option, done.stdout)
 
     def test_bad_usage(self):
-        for words, what in ((["--fly"], "--fly"), (["--parts"], "--parts"), (["--parts", "test,fly"], "fly"), (["--parts", "--quick"], "--parts"),
-                            (["--headers", "nowhere"], "nowhere"), (["--out"], "--out"), (["more"], "more")):
+        for words, what in ((["--fly"], "--fly"), (["--parts"], "--parts"), (["--parts", "test,fly"], "fly"),
+                            (["--parts", "--quick"], "--parts"), (["--headers", "nowhere"], "nowhere"),
+                            (["--out"], "--out"), (["more"], "more")):
             done = self.run_script(*words)
             self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), words)
             self.assertIn(what, done.stderr)
@@ -146,7 +150,8 @@ class Script(unittest.TestCase):
         self.assertEqual(parts["test"]["programs"][0]["tests"], 2)
         cases = {c["case"]: c for c in parts["test"]["reference_cases"]}
         self.assertEqual(set(cases), {f.parent.name for f in (root / "tests/golden").glob("*/case.json")})
-        self.assertEqual((cases["cone_odd"]["entries"], cases["cone_odd"]["within"], cases["cone_odd"]["worst_of_allowed"]), (2, 2, 0.5))
+        self.assertEqual((cases["cone_odd"]["entries"], cases["cone_odd"]["within"],
+                          cases["cone_odd"]["worst_of_allowed"]), (2, 2, 0.5))
         self.assertEqual([t["tool"] for t in parts["sanitize"]["tools"]], ["memcheck"])
         self.assertEqual({m["volume_size"] for m in parts["profile"]["measurements"]}, {32, 64})
         self.assertEqual(len(parts["cells"]["results"]), 2 * 2 * 6)
@@ -169,11 +174,13 @@ class Script(unittest.TestCase):
         data, text = self.run_parts("test,sanitize,cells", 1, planted="test_fails wrong memory crash")
         parts = data["parts"]
         failed = {s["step"] for p in parts.values() for s in p["steps"] if s["status"] == "failed"}
-        self.assertLessEqual({"ctest -L cuda", "reference case cone_odd", "200x208x160 parallel", "200x208x160 cone"}, failed)
+        self.assertLessEqual({"ctest -L cuda", "reference case cone_odd", "200x208x160 parallel", "200x208x160 cone"},
+                             failed)
         self.assertEqual(parts["test"]["programs"][0]["failed"], ["A.b"])
         self.assertEqual({c["case"]: c["within"] for c in parts["test"]["reference_cases"]}["cone_odd"], 1)
         # Operations after the one that ended the process are run in another process.
-        cone = [r["operation"] for r in parts["cells"]["results"] if (r["cell"], r["geometry"]) == ("200x208x160", "cone")]
+        cone = [r["operation"] for r in parts["cells"]["results"]
+                if (r["cell"], r["geometry"]) == ("200x208x160", "cone")]
         self.assertEqual(cone, ["sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter"])
         errors = {(e["cell"], e["geometry"], e["operation"]): e["error"] for e in parts["cells"]["errors"]}
         self.assertEqual(errors["512x448x384", "parallel", "forward_project"], "out of memory")
@@ -200,7 +207,8 @@ class Script(unittest.TestCase):
         self.place_programs()
         done = self.run_script("--parts", "build", "--build", str(self.build), "--out", "out", *words, planted=planted)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return calls.read_text().splitlines(), json.loads(next(self.out.glob("gpu_*.json")).read_text())["parts"]["build"]["steps"]
+        return (calls.read_text().splitlines(),
+                json.loads(next(self.out.glob("gpu_*.json")).read_text())["parts"]["build"]["steps"])
 
     def test_build(self):
         headers = self.folder / "my headers"
@@ -211,7 +219,8 @@ class Script(unittest.TestCase):
         calls, steps = self.run_build(0, "--headers", str(headers))
         self.assertEqual([(s["step"], s["status"]) for s in steps], [("configure", "ok"), ("compile", "ok")])
         self.assertRegex(calls[0], r"-DCMAKE_CUDA_ARCHITECTURES=\d+ ")
-        for option in ("-DMBIRK_CUDA=ON", "-DCMAKE_BUILD_TYPE=Release", f"-DZLIB_INCLUDE_DIR={headers}", f"-DZLIB_LIBRARY={headers}/libz.a"):
+        for option in ("-DMBIRK_CUDA=ON", "-DCMAKE_BUILD_TYPE=Release", f"-DZLIB_INCLUDE_DIR={headers}",
+                       f"-DZLIB_LIBRARY={headers}/libz.a"):
             self.assertIn(option, calls[0])
         for package, text in (("fmt", "FMT_HEADER_ONLY=1"), ("nlohmann_json", f"{headers}]"),
                               ("GTest", f"{headers}/googletest/googletest/src/gtest-all.cc")):
@@ -223,7 +232,8 @@ class Script(unittest.TestCase):
     def test_a_target_that_does_not_compile(self):
         calls, steps = self.run_build(1, planted="compile")
         self.assertEqual([(s["step"], s["status"]) for s in steps],
-                         [("configure", "ok"), ("compile", "failed"), ("mbirk_gpu_cells", "ok"), ("mbirk_program", "ok"), ("mbirk_devices", "ok"), ("test_cuda", "failed")])
+                         [("configure", "ok"), ("compile", "failed"), ("mbirk_gpu_cells", "ok"),
+                          ("mbirk_program", "ok"), ("mbirk_devices", "ok"), ("test_cuda", "failed")])
         self.assertIn("planted", steps[1]["message"])
         self.assertFalse((self.build / "tests/device/test_cuda").exists(), "an earlier program is still there")
         self.assertTrue((self.build / "bench/mbirk/mbirk").exists())
@@ -231,13 +241,16 @@ class Script(unittest.TestCase):
     def test_packages_that_are_missing(self):
         calls, steps = self.run_build(1, planted="no_packages")
         self.assertEqual([(s["step"], s["status"]) for s in steps],
-                         [("configure", "ok"), ("the program", "failed"), ("the C++ tests", "failed"), ("compile", "ok")])
+                         [("configure", "ok"), ("the program", "failed"), ("the C++ tests", "failed"),
+                          ("compile", "ok")])
         self.assertTrue(calls[1].split(" -- ")[0].endswith("--target mbirk_gpu_cells"), calls[1])
         calls, steps = self.run_build(1, planted="configure")
-        self.assertEqual([(s["step"], s["status"], s["message"]) for s in steps], [("configure", "failed", "exit code 1: CMake Error: no compiler")])
+        self.assertEqual([(s["step"], s["status"], s["message"]) for s in steps],
+                         [("configure", "failed", "exit code 1: CMake Error: no compiler")])
 
     def test_nothing_built(self):
-        done = self.run_script("--parts", "test,sanitize,profile,cells,peers", "--build", str(self.build), "--out", str(self.out))
+        done = self.run_script("--parts", "test,sanitize,profile,cells,peers", "--build", str(self.build),
+                               "--out", str(self.out))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         data = json.loads(next(self.out.glob("gpu_*.json")).read_text())
         for name in ("test", "sanitize", "profile", "cells", "peers"):
@@ -257,15 +270,16 @@ class Tables(unittest.TestCase):
         self.assertEqual(gpu_report.table(data), (here / "gpu_example.md").read_text())
 
     def test_what_was_not_run(self):
-        data = {"ops": ["a", "b", "c", "d", "e"], "running": {"operation": "c"}, "results": [{"operation": "a"}], "errors": [{"operation": "b"}],
-                "skipped": []}
+        data = {"ops": ["a", "b", "c", "d", "e"], "running": {"operation": "c"}, "results": [{"operation": "a"}],
+                "errors": [{"operation": "b"}], "skipped": []}
         self.assertEqual(gpu_report.missing_ops(data), ["d", "e"])
         self.assertEqual(gpu_report.missing_ops({"running": None, "results": [], "errors": [], "skipped": []}), [])
 
     def test_clocks_are_those_of_a_busy_device(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "clocks.csv")
-            file.write_text("345, 3201, 0, 30, 70\n1980, 3201, 90, 50, 400\n1970, 3201, 99, 52, 500\n1990, [N/A], 99, 52, 500\n19")
+            file.write_text("345, 3201, 0, 30, 70\n1980, 3201, 90, 50, 400\n1970, 3201, 99, 52, 500\n"
+                            "1990, [N/A], 99, 52, 500\n19")
             self.assertEqual(gpu_report.clocks(file)["sm_mhz"], {"median": 1975, "min": 1970, "max": 1980})
             self.assertEqual(gpu_report.clocks(file)["samples"], 2)
             self.assertIsNone(gpu_report.clocks(pathlib.Path(folder, "none")))
@@ -306,8 +320,10 @@ class Peers(unittest.TestCase):
         self.assertEqual(len(compare_gpu.timed(lambda: calls.append(1), 0)), 1)
 
     def test_bad_usage(self):
-        for words in ([], ["--cells", "3x4"], ["--ops", "fly"], ["--geometry", "fan"], ["--rounds", "0"], ["--program", "/nowhere"]):
-            with open(os.devnull, "w") as nothing, contextlib.redirect_stderr(nothing), self.assertRaises(SystemExit) as end:
+        for words in ([], ["--cells", "3x4"], ["--ops", "fly"], ["--geometry", "fan"], ["--rounds", "0"],
+                      ["--program", "/nowhere"]):
+            with (open(os.devnull, "w") as nothing, contextlib.redirect_stderr(nothing),
+                  self.assertRaises(SystemExit) as end):
                 sys.argv = ["compare_gpu.py", "--program", sys.executable, "--json", "x"][: 5 if words else 1] + words
                 compare_gpu.arguments()
             self.assertEqual(end.exception.code, 2, words)
