@@ -1,4 +1,5 @@
-"""Compares what the compiler made of probe.cpp: by_hand (the library against a hand-written kernel) or tracing (none against tracing).
+"""Compares what the compiler made of probe.cpp: by_hand (the library against a hand-written kernel) or tracing (none
+against tracing).
 
 Ends with 0 when they agree, 1 when not, 77 when this compiler cannot make AVX2 and FMA code (a skip)."""
 import argparse
@@ -15,7 +16,8 @@ parser.add_argument("check", choices=("by_hand", "tracing"))
 args = parser.parse_args()
 folder = pathlib.Path(__file__).parent
 # Plain -O2, no threads: the comparison covers the code of the kernel and of the launch around it.
-flags = ["-std=c++20", "-O2", "-DNDEBUG", "-mavx2", "-mfma", "-Wno-psabi", "-fno-asynchronous-unwind-tables", "-I", args.include]
+flags = ["-std=c++20", "-O2", "-DNDEBUG", "-mavx2", "-mfma", "-Wno-psabi", "-fno-asynchronous-unwind-tables",
+         "-I", args.include]
 failures = []
 
 
@@ -66,7 +68,8 @@ def accumulators(path, owner):
     for name, code in functions(path).items():
         if owner not in name:
             continue
-        if match := re.search(r"accumulate<(?P<taps>\d), ?mbirk::simd::constant<(?P<packs>\d)> ?>|accumulate<(?P<hand>\d), ?(?P<its>\d)>", name):
+        if match := re.search(r"accumulate<(?P<taps>\d), ?mbirk::simd::constant<(?P<packs>\d)> ?>"
+                              r"|accumulate<(?P<hand>\d), ?(?P<its>\d)>", name):
             loops[match["packs"] or match["hand"], match["taps"] or match["its"]] = inner_loop(code)
     return loops
 
@@ -77,7 +80,8 @@ def expect(ok, text):
         failures.append(text)
 
 
-if run(args.compiler, *flags, "-x", "c++", "-", "-fsyntax-only", input="#include <immintrin.h>\n__m256 f(__m256 a) { return _mm256_fmadd_ps(a, a, a); }").returncode:
+if run(args.compiler, *flags, "-x", "c++", "-", "-fsyntax-only",
+       input="#include <immintrin.h>\n__m256 f(__m256 a) { return _mm256_fmadd_ps(a, a, a); }").returncode:
     print(f"skipped: {args.compiler} has no AVX2 and FMA")
     sys.exit(77)
 
@@ -85,30 +89,37 @@ plain = compile_probe("none")
 if args.check == "by_hand":
     hand = compile_probe("by_hand", "-DMBIRK_BY_HAND")
     ours, theirs = symbols(plain, "-u"), symbols(hand, "-u")
-    expect(ours == theirs, f"undefined symbols: {len(ours)} and {len(theirs)}; only ours: {sorted(ours - theirs)}, only by hand: {sorted(theirs - ours)}")
+    expect(ours == theirs, f"undefined symbols: {len(ours)} and {len(theirs)}; only ours: {sorted(ours - theirs)}, "
+                           f"only by hand: {sorted(theirs - ours)}")
     ours, theirs = accumulators(plain, "mbirk::kernel::"), accumulators(hand, "by_hand::")
     expect(len(ours) == 6 * 2 and ours.keys() == theirs.keys(), f"instances: {sorted(ours)} and {sorted(theirs)}")
     for key in sorted(ours.keys() & theirs.keys()):
         packs, taps = map(int, key)
         counts = [sum(m.startswith("vfmadd") for m in loop) for loop in (ours[key], theirs[key])]
-        expect(counts == [packs * taps] * 2, f"{packs} packs, {taps} taps: FMA instructions {counts}, expected {packs * taps}")
+        expect(counts == [packs * taps] * 2,
+               f"{packs} packs, {taps} taps: FMA instructions {counts}, expected {packs * taps}")
         calls = [m for m in ours[key] if m.startswith("call")]
         expect(not calls, f"{packs} packs, {taps} taps: no call in the loop")
         more = collections.Counter(ours[key]) - collections.Counter(theirs[key])
         less = collections.Counter(theirs[key]) - collections.Counter(ours[key])
         expect(abs(len(ours[key]) - len(theirs[key])) <= 2,
-               f"{packs} packs, {taps} taps: {len(ours[key])} instructions, by hand {len(theirs[key])}; more {dict(more)}, less {dict(less)}")
+               f"{packs} packs, {taps} taps: {len(ours[key])} instructions, by hand {len(theirs[key])}; "
+               f"more {dict(more)}, less {dict(less)}")
 else:
     traced = compile_probe("tracing", "-DMBIRK_TRACING")
-    kernels = [{n: c for n, c in functions(path).items() if re.match(r"(void )?mbirk::kernel::", n)} for path in (plain, traced)]
+    kernels = [{n: c for n, c in functions(path).items() if re.match(r"(void )?mbirk::kernel::", n)}
+               for path in (plain, traced)]
     expect(bool(kernels[0]), f"{len(kernels[0])} kernel functions")
-    expect(kernels[0].keys() == kernels[1].keys(), f"the same set with tracing; differ: {sorted(kernels[0].keys() ^ kernels[1].keys())}")
+    expect(kernels[0].keys() == kernels[1].keys(),
+           f"the same set with tracing; differ: {sorted(kernels[0].keys() ^ kernels[1].keys())}")
     for name in sorted(kernels[0].keys() & kernels[1].keys()):
         same = [[c[1] for c in k[name]] for k in kernels]
-        expect(same[0] == same[1], f"{len(same[0])} and {len(same[1])} instructions, the same ones: {name.split('(')[0]}")
+        expect(same[0] == same[1],
+               f"{len(same[0])} and {len(same[1])} instructions, the same ones: {name.split('(')[0]}")
     found, expected = ([n for n in symbols(path) if "trac" in n] for path in (plain, traced))
     expect(not found, f"no symbol of tracing without it: {found}")
     expect(bool(expected), f"{len(expected)} symbols of tracing with it")
     names = symbols(traced, "--defined-only")
-    expect(not any("tracing" in n for n in names if re.match(r"(void )?mbirk::kernel::", n)), "no kernel symbol names the policy")
+    expect(not any("tracing" in n for n in names if re.match(r"(void )?mbirk::kernel::", n)),
+           "no kernel symbol names the policy")
 sys.exit(bool(failures))

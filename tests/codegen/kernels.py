@@ -1,7 +1,10 @@
-"""Compiles the kernels of src/cuda for every compute capability and holds what ptxas says of each kernel against kernel_limits.txt.
+"""Compiles the kernels of src/cuda for every compute capability and holds what ptxas says of each kernel against
+kernel_limits.txt.
 
-Prints registers (by capability), shared memory, stack and spills of all kernels. Ends with 0 when all are within their limits, 1 when not or when the
-compiler warns. --keep leaves the compiled kernels in a folder, with the lines of their source, for bench/predict_gpu.py. A kernel without a line in that file is a failure. --update writes the limits anew: registers as they are now plus 8, everything else as it is now."""
+Prints registers (by capability), shared memory, stack and spills of all kernels. Ends with 0 when all are within their
+limits, 1 when not or when the compiler warns. --keep leaves the compiled kernels in a folder, with the lines of their
+source, for bench/predict_gpu.py. A kernel without a line in that file is a failure. --update writes the limits anew:
+registers as they are now plus 8, everything else as it is now."""
 import argparse
 import concurrent.futures
 import pathlib
@@ -32,8 +35,9 @@ def compile_for(source, front_end):
     """What ptxas says of the capabilities of a front end."""
     codes = ",".join(f"sm_{c}" for c in front_ends[front_end])
     output = args.keep / f"{source.stem}.{front_end}.fatbin" if args.keep else "/dev/null"
-    command = [args.nvcc, "-std=c++20", "-lineinfo", "-gencode", f"arch=compute_{front_end},code=[{codes}]", "-Werror", "all-warnings",
-               "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v", "-I", args.include, "-fatbin", "-o", str(output), str(source)]
+    command = [args.nvcc, "-std=c++20", "-lineinfo", "-gencode", f"arch=compute_{front_end},code=[{codes}]",
+               "-Werror", "all-warnings", "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v", "-I", args.include,
+               "-fatbin", "-o", str(output), str(source)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         sys.exit(f"{source.name} does not compile:\n{result.stdout}{result.stderr}")
@@ -58,9 +62,11 @@ def facts(log):
     found = {c: {} for c in capabilities}
     for part in log.split("Compiling entry function '")[1:]:
         symbol, capability = re.match(r"([^']*)' for 'sm_(\d+)'", part).groups()
-        stack, stores, loads = map(int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
+        stack, stores, loads = map(int, re.search(
+            r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
         shared = re.search(r"(\d+) bytes smem", part)
-        found[int(capability)][symbol] = (int(re.search(r"Used (\d+) registers", part)[1]), int(shared[1]) if shared else 0, stack, stores + loads)
+        found[int(capability)][symbol] = (int(re.search(r"Used (\d+) registers", part)[1]),
+                                          int(shared[1]) if shared else 0, stack, stores + loads)
     return found
 
 
@@ -78,10 +84,11 @@ for symbol, name in names.items():
 limits_file = folder / "kernel_limits.txt"
 if args.update:
     with open(limits_file, "w") as out:
-        out.write("# Limits of tests/codegen/kernels.py, written by its --update. Registers for sm_" + ", ".join(map(str, capabilities)) +
-                  "; then bytes of shared memory, stack, spills.\n")
+        out.write("# Limits of tests/codegen/kernels.py, written by its --update. Registers for sm_"
+                  + ", ".join(map(str, capabilities)) + "; then bytes of shared memory, stack, spills.\n")
         for name, (registers, *rest) in sorted(kernels.items()):
-            out.write(" ".join(str(min(r + slack, 255)) for r in registers) + "  " + " ".join(map(str, rest)) + "  " + name + "\n")
+            out.write(" ".join(str(min(r + slack, 255)) for r in registers) + "  " + " ".join(map(str, rest))
+                      + "  " + name + "\n")
 limits = {}
 for line in limits_file.read_text().splitlines():
     if not line.startswith("#"):
@@ -100,11 +107,13 @@ for name, (registers, shared, stack, spills) in sorted(kernels.items()):
     for c, r, m in zip(capabilities, registers, most):
         if r > m:
             failures.append(f"{name} has {r} registers on sm_{c}, the limit is {m}")
-    for what, value, m in zip(("bytes of shared memory", "bytes of stack", "spilled bytes"), (shared, stack, spills), others):
+    for what, value, m in zip(("bytes of shared memory", "bytes of stack", "spilled bytes"),
+                              (shared, stack, spills), others):
         if value > m:
             failures.append(f"{name} has {value} {what}, the limit is {m}")
     if projectors.search(name) and stack + spills:
-        failures.append(f"{name} is a kernel of a projector and has a stack of {stack} bytes and {spills} spilled bytes")
+        failures.append(f"{name} is a kernel of a projector and has a stack of {stack} bytes and {spills} spilled "
+                        "bytes")
 for name in sorted(limits.keys() - kernels.keys()):
     failures.append(f"{limits_file.name} has limits for {name}, which does not exist")
 print(f"\n{len(kernels)} kernels")

@@ -1,4 +1,5 @@
-"""mbirk-mpi recon with 1 to 3 ranks: the files of `mbirk recon`, to the bit. Wrong input: one line, exit code 2, no file.
+"""mbirk-mpi recon with 1 to 3 ranks: the files of `mbirk recon`, to the bit. Wrong input: one line, exit code 2, no
+file.
 
 program_test.py MBIRK MBIRK_MPI "MPIRUN -n" """
 import array
@@ -21,7 +22,8 @@ VIEWS, ROWS, CHANNELS = 20, 70, 24
 def write_npy(path, shape, values):
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (63 - (len(header) + 10) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + array.array("f", values).tobytes())
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+                     + array.array("f", values).tobytes())
 
 
 def read_npy(path):
@@ -38,11 +40,13 @@ def sinogram():
             radius = 7 + 2 * math.sin(m / 9)
             for n in range(CHANNELS):
                 t = n - 11.5 - math.cos(v / 4)
-                yield 0.04 * math.sqrt(max(radius * radius - t * t, 0)) + 0.002 * math.sin(1000.0 * (v * ROWS + m) * CHANNELS + n * n)
+                yield (0.04 * math.sqrt(max(radius * radius - t * t, 0))
+                       + 0.002 * math.sin(1000.0 * (v * ROWS + m) * CHANNELS + n * n))
 
 
 def ranks(count, *arguments, more=()):
-    return subprocess.run([*launch, str(count), mbirk_mpi, "recon", *arguments, *more], capture_output=True, text=True, timeout=300)
+    return subprocess.run([*launch, str(count), mbirk_mpi, "recon", *arguments, *more], capture_output=True, text=True,
+                          timeout=300)
 
 
 def ranks_of(job, program):
@@ -94,7 +98,8 @@ with tempfile.TemporaryDirectory() as name:
     vcd = ["--max-iterations", "3", "--weights", "transmission", "--positivity"]
     for method, options in ("vcd", vcd), ("fbp", []):
         out = {n: folder / f"{method}_{n}.npy" for n in range(4)}
-        subprocess.run([mbirk, "recon", *common, "--quiet", "--method", method, *options, "--out", str(out[0])], check=True)
+        subprocess.run([mbirk, "recon", *common, "--quiet", "--method", method, *options, "--out", str(out[0])],
+                       check=True)
         for n in 1, 2, 3:
             result = ranks(n, *common, "--method", method, *options, "--out", str(out[n]))
             expect(result.returncode == 0, f"{method} with {n} ranks: {result.stderr}")
@@ -123,7 +128,8 @@ with tempfile.TemporaryDirectory() as name:
     in_cone = [str(scan), "--geometry", str(cone), "--no-png", "--threads", "1"]
     for method, options in ("fdk", []), ("vcd", vcd), ("vcd", ["--max-iterations", "2"]):
         out = {n: folder / f"cone_{n}.npy" for n in range(5)}
-        subprocess.run([mbirk, "recon", *in_cone, "--quiet", "--method", method, *options, "--out", str(out[0])], check=True)
+        subprocess.run([mbirk, "recon", *in_cone, "--quiet", "--method", method, *options, "--out", str(out[0])],
+                       check=True)
         for n in 1, 2, 3, 4:
             result = ranks(n, *in_cone, "--method", method, *options, "--out", str(out[n]))
             expect(result.returncode == 0, f"{method} with {n} ranks: {result.stderr}")
@@ -133,8 +139,10 @@ with tempfile.TemporaryDirectory() as name:
         # The sum of 20 views in another order; iterations amplify its rounding.
         largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
         expect(largest <= (1e-6 if method == "fdk" else 2e-6), f"{method} agrees with mbirk recon: {largest}")
-    expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":", *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
-                                  capture_output=True, text=True, timeout=300), "ranks were started with different options", folder)
+    expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":",
+                                   *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
+                                  capture_output=True, text=True, timeout=300),
+                   "ranks were started with different options", folder)
 
     # A rank, or all of them, are killed after some iteration; another number of ranks goes on to the bits of one run.
     # The run that is killed has more iterations than it can get to; the others need not wait for as many.
@@ -144,11 +152,13 @@ with tempfile.TemporaryDirectory() as name:
     result = ranks(1, *in_cone, *iterations(6), "--quiet", "--out", str(whole))
     expect(result.returncode == 0, f"cone beam: {result.stderr}")
     for scan_options, first, then, kill_all in (in_cone, 3, 2, False), (common, 2, 3, False), (common, 3, 1, True):
-        endless, long = [*scan_options, *iterations(4000)], [*scan_options, *iterations(6 if scan_options is in_cone else 100)]
+        endless, long = ([*scan_options, *iterations(4000)],
+                         [*scan_options, *iterations(6 if scan_options is in_cone else 100)])
         if scan_options is common:
             subprocess.run([mbirk, "recon", *long, "--quiet", "--out", str(whole)], check=True)
         state.unlink(missing_ok=True)
-        job = subprocess.Popen([*launch, str(first), mbirk_mpi, "recon", *endless, "--quiet", "--checkpoint", str(state), "--out", str(folder / "killed.npy")],
+        job = subprocess.Popen([*launch, str(first), mbirk_mpi, "recon", *endless, "--quiet",
+                                "--checkpoint", str(state), "--out", str(folder / "killed.npy")],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while not state.exists() and time.monotonic() < deadline:
@@ -163,7 +173,8 @@ with tempfile.TemporaryDirectory() as name:
         resumed = folder / f"resumed_{then}.npy"
         result = ranks(then, *long, "--resume", str(state), "--out", str(resumed))
         expect(result.returncode == 0, f"resuming with {then} ranks: {result.stderr}")
-        expect(resumed.read_bytes() == whole.read_bytes(), f"{first} ranks, killed, and {then} give the bits of one run")
+        expect(resumed.read_bytes() == whole.read_bytes(),
+               f"{first} ranks, killed, and {then} give the bits of one run")
     resumed = folder / "resumed_alone.npy"
     subprocess.run([mbirk, "recon", *long, "--quiet", "--resume", str(state), "--out", str(resumed)], check=True)
     expect(resumed.read_bytes() == whole.read_bytes(), "mbirk recon goes on where ranks were killed")

@@ -6,13 +6,15 @@ Every block of code says its language, and above it stands what is done with it,
     sh          <!-- run -->, or with what is shorter here: <!-- run, "--sizes 64,128" as "--sizes 8" -->
                 <!-- not run: why -->
     cpp         <!-- example ...: begin -->, which examples/check_document.cmake compares with a program that runs;
-                <!-- file: PATH --> and <!-- edit: PATH after: TEXT -->, which overlay.py explains: a test makes an overlay;
+                <!-- file: PATH --> and <!-- edit: PATH after: TEXT -->, which overlay.py explains: a test makes an
+                overlay;
                 <!-- compile -->: compiled after snippets.hpp, where its names are declared; <!-- not compiled: why -->
     cmake,      <!-- not run: what runs it instead -->
     python
     text, json  nothing: neither is run
 
-The blocks of a document run in order, by `bash -eu`, in a folder of its own that looks like the root of the project, with the program on the PATH.
+The blocks of a document run in order, by `bash -eu`, in a folder of its own that looks like the root of the project,
+with the program on the PATH.
 """
 import argparse
 import os
@@ -56,14 +58,17 @@ def blocks_of(document, errors):
             found.append(fence)
             expected = markers.get(fence.language)
             if fence.language not in languages:
-                errors.append(f"{fence.where()}: a block in '{fence.language}', expected one of {', '.join(sorted(languages))}")
+                errors.append(f"{fence.where()}: a block in '{fence.language}', "
+                              f"expected one of {', '.join(sorted(languages))}")
             elif expected and not re.fullmatch(expected, fence.marker):
-                errors.append(f"{fence.where()}: no marker before this block that says what is done with it, expected <!-- {expected} -->")
+                errors.append(f"{fence.where()}: no marker before this block that says what is done with it, "
+                              f"expected <!-- {expected} -->")
             fence = None
         elif fence is not None:
             fence.text += line + "\n"
         elif blank and line.startswith("    "):
-            errors.append(f"{document.relative_to(root)}:{number}: code by indentation, expected a fence, which says its language")
+            errors.append(f"{document.relative_to(root)}:{number}: code by indentation, expected a fence, "
+                          "which says its language")
         before, blank = line, not line.strip()
     if fence is not None:
         errors.append(f"{fence.where()}: this block does not end")
@@ -84,7 +89,8 @@ def make_root(folder, options):
     for entry in root.iterdir():
         if entry.name not in ("build", "output", ".git"):
             (folder / entry.name).symlink_to(entry)
-    for path, program in (("build/release/bench/mbirk/mbirk", options.program), ("build/release/examples/example_make_scan", options.make_scan)):
+    for path, program in (("build/release/bench/mbirk/mbirk", options.program),
+                          ("build/release/examples/example_make_scan", options.make_scan)):
         if program:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).symlink_to(pathlib.Path(program).resolve())
@@ -95,11 +101,14 @@ def run_blocks(blocks, options, errors):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-docs-"))
     try:
         make_root(folder, options)
-        environment = dict(os.environ, PATH=f"{folder}/build/release/bench/mbirk:{folder}/build/release/examples:{os.environ['PATH']}")
+        environment = dict(
+            os.environ,
+            PATH=f"{folder}/build/release/bench/mbirk:{folder}/build/release/examples:{os.environ['PATH']}")
         for block in blocks:
             begin = time.monotonic()
-            done = subprocess.run(["bash", "-eu", "-c", script_of(block, errors)], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+            done = subprocess.run(["bash", "-eu", "-c", script_of(block, errors)], cwd=folder, env=environment,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, errors="replace")
             print(f"{time.monotonic() - begin:6.1f} s  {block.where()}", flush=True)
             if done.returncode:
                 errors.append(f"{block.where()}: exit code {done.returncode}\n{done.stdout[-2000:]}")
@@ -115,9 +124,11 @@ def compile_blocks(blocks, options, errors):
         body = "".join("\n" if line.startswith("#include") else line + "\n" for line in block.text.splitlines())
         includes = "".join(line + "\n" for line in block.text.splitlines() if line.startswith("#include"))
         name = re.sub(r"\W", "_", block.where())
-        text += f'{includes}struct block_{name} : names {{ void run() {{\n#line {block.line + 1} "{block.document}"\n{body}}} }};\n'
-    done = subprocess.run([*shlex.split(options.compiler), "-std=c++20", "-fsyntax-only", "-I", str(root / "include"), "-include", str(here / "snippets.hpp"),
-                           "-x", "c++", "-"], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        text += (f'{includes}struct block_{name} : names {{ void run() {{\n'
+                 f'#line {block.line + 1} "{block.document}"\n{body}}} }};\n')
+    done = subprocess.run([*shlex.split(options.compiler), "-std=c++20", "-fsyntax-only", "-I", str(root / "include"),
+                           "-include", str(here / "snippets.hpp"), "-x", "c++", "-"],
+                          input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     print(f"{time.monotonic() - begin:6.1f} s  compiled: {', '.join(b.where() for b in blocks)}")
     if done.returncode:
         errors.append(f"blocks that do not compile:\n{done.stdout[:4000]}")
@@ -126,11 +137,13 @@ def compile_blocks(blocks, options, errors):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", required=True)
-    parser.add_argument("--make-scan", help="the example of that name, which needs HDF5; without it blocks that call it are skipped")
+    parser.add_argument("--make-scan",
+                        help="the example of that name, which needs HDF5; without it blocks that call it are skipped")
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("documents", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
-    documents = [d.resolve() for d in options.documents] or [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+    documents = ([d.resolve() for d in options.documents]
+                 or [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))])
 
     errors, snippets, counts = [], [], {"run": 0, "compiled": 0, "examples": 0, "not run": []}
     for document in documents:
@@ -145,7 +158,8 @@ def main():
                 name = re.match(r"example (\w+):", block.marker)
                 tested = name[1] if name else f"{document.relative_to(root)}:"
                 if block.marker.startswith("example") and tested not in (root / "examples/CMakeLists.txt").read_text():
-                    errors.append(f"{block.where()}: examples/CMakeLists.txt does not compare this block with an example")
+                    errors.append(f"{block.where()}: examples/CMakeLists.txt does not compare this block with an "
+                                  "example")
                 if block.marker.startswith(("file", "edit")) and document.name not in overlays:
                     errors.append(f"{block.where()}: no test of tests/docs makes an overlay of this document")
             elif block.marker.startswith("not ") and block.language in markers:
@@ -161,7 +175,8 @@ def main():
 
     for block in counts["not run"]:
         print(f"  left out {block.where()}: {block.marker}")
-    print(f"{counts['run']} blocks run, {counts['compiled']} compiled, {counts['examples']} of examples and other tests, {len(counts['not run'])} left out")
+    print(f"{counts['run']} blocks run, {counts['compiled']} compiled, {counts['examples']} of examples and other "
+          f"tests, {len(counts['not run'])} left out")
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""site_test.py [PICTURE.png]: the site of ./mbirk.sh docs is made without a warning, every page is reached from the first, a link to nothing is a mistake,
-nothing is taken from a network, and the search finds things, also without a server.
+"""site_test.py [PICTURE.png]: the site of ./mbirk.sh docs is made without a warning, every page is reached from the
+first, a link to nothing is a mistake, nothing is taken from a network, and the search finds things, also without a
+server.
 
-The last two are seen in headless Chromium, with a picture if asked for, where there is one; without it, by the text of the files. Exit code 0 fine, 1 not,
-77 where Sphinx or its reader of Markdown is missing.
+The last two are seen in headless Chromium, with a picture if asked for, where there is one; without it, by the text of
+the files. Exit code 0 fine, 1 not, 77 where Sphinx or its reader of Markdown is missing.
 """
 import argparse
 import pathlib
@@ -28,7 +29,8 @@ def build(source, target):
     """Builds the site by the command that this reads from ./mbirk.sh docs."""
     line = re.search(r"^ *(sphinx-build .*) docs build/site ", (root / "mbirk.sh").read_text(), re.M)[1]
     words = [w.replace("build/site-pages", str(target) + "-pages") for w in line.split()]
-    return subprocess.run([*words, str(source), str(target)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.run([*words, str(source), str(target)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
 
 
 def check_mistakes(folder):
@@ -41,11 +43,14 @@ def check_mistakes(folder):
     for name in ("conf.py", "site.css", "search_excerpts.js"):
         shutil.copy(root / "docs" / name, copy / "docs")
     page = "# One page\n\n## A heading\n\n[itself](#a-heading)\n"
-    for text, name in ((page, ""), (page + "[none](nowhere.md)\n", "nowhere.md"), (page + "[none](index.md#no-heading)\n", "no-heading"),
-                       (page + "![none](nowhere.png)\n", "nowhere.png"), (page + "```{toctree}\nnowhere\n```\n", "nowhere")):
+    for text, name in ((page, ""), (page + "[none](nowhere.md)\n", "nowhere.md"),
+                       (page + "[none](index.md#no-heading)\n", "no-heading"),
+                       (page + "![none](nowhere.png)\n", "nowhere.png"),
+                       (page + "```{toctree}\nnowhere\n```\n", "nowhere")):
         (copy / "docs/index.md").write_text(text)
         done = build(copy / "docs", folder / "mistakes")
-        expect((done.returncode == 0) == (not name) and name in done.stdout, f"a page with '{name}' ends with {done.returncode}:\n{done.stdout}")
+        expect((done.returncode == 0) == (not name) and name in done.stdout,
+               f"a page with '{name}' ends with {done.returncode}:\n{done.stdout}")
 
 
 def check_pages(site):
@@ -55,7 +60,8 @@ def check_pages(site):
     for path in site.rglob("*"):
         expect(path.exists(), f"{path} is a link to nothing")
         if path.suffix in (".html", ".css"):
-            taken = re.findall(r"""(?:\ssrc=|<link[^>]*\shref=|url\(|@import )["']?((?:https?:)?//[^"') ]+)""", path.read_text(encoding="utf-8"))
+            taken = re.findall(r"""(?:\ssrc=|<link[^>]*\shref=|url\(|@import )["']?((?:https?:)?//[^"') ]+)""",
+                               path.read_text(encoding="utf-8"))
             expect(not taken, f"{path.relative_to(site)} takes {taken} from a network")
     exported = re.search(r"__all__ = \[(.*?)\]", (root / "python/mbirk/__init__.py").read_text(), re.S)[1]
     reference = (site / "python_api.html").read_text(encoding="utf-8")
@@ -63,7 +69,8 @@ def check_pages(site):
         expect(name in ("__version__", "preprocess") or f">{name}<a class" in reference,
                f"the reference of the Python functions lacks {name}")
     index = (site / "searchindex.js").read_text(encoding="utf-8")
-    expect("det_channel_offset" in index and "hessian_diagonal" in index, "the index of the search lacks names of parameters and operations")
+    expect("det_channel_offset" in index and "hessian_diagonal" in index,
+           "the index of the search lacks names of parameters and operations")
 
 
 def check_browser(site, picture):
@@ -81,11 +88,13 @@ def check_browser(site, picture):
         excerpts = b.wait("document.querySelectorAll('#search-results li .context').length > 2", 20)
         expect(excerpts, "the search does not show where the word occurs")
         # Results appear one after the other.
-        b.wait("Array.from(document.querySelectorAll('#search-results li a')).some(a => a.href.includes('faq.html'))", 20)
+        b.wait("Array.from(document.querySelectorAll('#search-results li a')).some(a => a.href.includes('faq.html'))",
+               20)
         links = b.js("Array.from(document.querySelectorAll('#search-results li a')).map(a => a.href)")
         expect(any("faq.html" in x for x in links), f"the search does not find the page of questions: {links}")
         b.goto(f"file://{site}/faq.html")
-        expect(b.wait("document.readyState === 'complete' && document.images.length > 5", 20), "the page of questions did not appear")
+        expect(b.wait("document.readyState === 'complete' && document.images.length > 5", 20),
+               "the page of questions did not appear")
         expect(b.js("Array.from(document.images).every(i => i.naturalWidth > 0)"), "a picture does not show")
         if picture:
             b.screenshot(picture)

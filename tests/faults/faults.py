@@ -1,9 +1,9 @@
 """Runs the program under injected faults and checks what docs/program.md promises of them.
 
-Every system call of some kinds and every allocation fails in turn, and the program is killed at each (faults.c, which is
-preloaded); disks are full, limits are low, standard streams are closed, full or without a reader. After each run: the exit
-code and one line on standard error, no partial file under a final name, no input changed, no temporary file left, and
-the next run, which goes on from a checkpoint if there is one, ends with the bits of an undisturbed one.
+Every system call of some kinds and every allocation fails in turn, and the program is killed at each (faults.c, which
+is preloaded); disks are full, limits are low, standard streams are closed, full or without a reader. After each run:
+the exit code and one line on standard error, no partial file under a final name, no input changed, no temporary file
+left, and the next run, which goes on from a checkpoint if there is one, ends with the bits of an undisturbed one.
 
 Exit code: 0 when all runs are as promised, 1 when not."""
 import argparse
@@ -57,7 +57,8 @@ class Harness:
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
     def run(self, folder, arguments, fault="", stacks=None, **how):
-        """Runs the program in a folder; counts of calls go to a file beside it. Without --quiet it has something to note."""
+        """Runs the program in a folder; counts of calls go to a file beside it. Without --quiet it has something to
+        note."""
         environment = dict(os.environ, LC_ALL="C")
         if "--quiet" not in arguments:
             environment["TMPDIR"] = "/nonexistent"
@@ -69,11 +70,12 @@ class Harness:
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("stderr", subprocess.PIPE)
         try:
-            done = subprocess.run([str(self.program), *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                                  timeout=900, **how)
+            done = subprocess.run([str(self.program), *arguments], cwd=folder, env=environment,
+                                  stdin=subprocess.DEVNULL, timeout=900, **how)
         except subprocess.TimeoutExpired:
             return Run(124, "", "no end within 900 s")
-        return Run(done.returncode, (done.stdout or b"").decode(errors="replace"), (done.stderr or b"").decode(errors="replace"))
+        return Run(done.returncode, (done.stdout or b"").decode(errors="replace"),
+                   (done.stderr or b"").decode(errors="replace"))
 
     def call_stacks(self, scenario):
         """The numbers of the allocations that are the first of their call stack, in this and all earlier commands."""
@@ -140,7 +142,8 @@ class Harness:
     def trial(self, scenario, kind, first, last, action, next_run):
         where = f"{scenario.name}, {kind} {first}" + ("" if last == first else " and later") + f", {action}"
         folder = self.fresh(scenario, f"{kind}-{first}-{'one' if last == first else 'all'}-{action}")
-        run = self.run(folder, scenario.loud if kind == "print" else scenario.arguments, f"{kind}:{first}:{last}:{action}")
+        run = self.run(folder, scenario.loud if kind == "print" else scenario.arguments,
+                       f"{kind}:{first}:{last}:{action}")
         kills = action == "kill"
         allowed = (0,) if kind == "print" else (0, 1, 2)
         ended = self.check(scenario, folder, run, where, killed=kills, silent=kind == "print", allowed=allowed)
@@ -165,7 +168,8 @@ class Harness:
         return sorted({1 + round(k * (number - 1) / (most - 1)) for k in range(most)})
 
     def note(self, scenario, what, points, ended):
-        row = (scenario.name, what, points, len(ended), *(ended.count(end) for end in ("done", "reported", "killed", "finding")))
+        row = (scenario.name, what, points, len(ended),
+               *(ended.count(end) for end in ("done", "reported", "killed", "finding")))
         self.rows.append(row)
         print("{:<14}{:<34}{:>7} places{:>7} runs: {} done, {} reported, {} killed, {} other".format(*row), flush=True)
 
@@ -216,7 +220,8 @@ class Harness:
             if self.share:
                 values = values[1:: max(1, len(values) // 2)]
             def run(value):
-                return self.one(scenario, f"{name} {value}", scenario.arguments, preexec_fn=lambda: resource.setrlimit(limit, (value, value)))
+                return self.one(scenario, f"{name} {value}", scenario.arguments,
+                                preexec_fn=lambda: resource.setrlimit(limit, (value, value)))
             self.note(scenario, f"limit: {name}", len(values), list(self.pool.map(run, values)))
 
     def full_disk(self, scenario):
@@ -226,7 +231,8 @@ class Harness:
         place = self.scratch / f"{scenario.name}-disk"
         for size in sizes[:: 4 if self.share else 1]:
             place.mkdir(exist_ok=True)
-            if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "mbirk-faults", place], capture_output=True).returncode:
+            if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "mbirk-faults", place],
+                              capture_output=True).returncode:
                 print("a small file system cannot be mounted here; full disks are those of the preloaded library")
                 return
             try:
@@ -302,23 +308,26 @@ class Harness:
         program = pathlib.Path(__file__).resolve().parents[2] / "bench" / "mbirk"
         for path in sorted(program.glob("**/*.[ch]pp")):
             if path.parent.name not in ("process", "launcher"):
-                for call in re.findall(r"\b(?:fmt::print\b|std::cout <<|std::cerr\b|printf\(|puts\().*", path.read_text()):
+                for call in re.findall(r"\b(?:fmt::print\b|std::cout <<|std::cerr\b|printf\(|puts\().*",
+                                       path.read_text()):
                     self.finding(path.name, f"prints by itself: {call}")
 
     def report(self, seconds):
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=pathlib.Path(__file__).parent,
+                                capture_output=True, text=True)
         runs = sum(row[3] for row in self.rows)
         lines = ["# Injected faults", "",
-                 f"{datetime.date.today().isoformat()}, commit {commit.stdout.strip()}, by `./mbirk.sh faults`: {runs} runs in "
-                 f"{seconds / 60:.0f} minutes, {len(self.findings)} findings. `tests/faults` says what is injected, [program.md](../program.md) "
-                 "what holds.", "",
+                 f"{datetime.date.today().isoformat()}, commit {commit.stdout.strip()}, by `./mbirk.sh faults`: "
+                 f"{runs} runs in {seconds / 60:.0f} minutes, {len(self.findings)} findings. `tests/faults` says what "
+                 "is injected, [program.md](../program.md) what holds.", "",
                  "`places` counts the calls of an undisturbed run; each fails in turn, some kinds also with all that "
                  "follow. Of the allocations the first one of each call stack fails that no command before has had. "
-                 "A run is "
-                 "`done` when it went on and all of its results have their bits, `reported` when it ended with exit code 1 or 2 and one "
-                 "line, `killed` by the harness. After all of them, what [program.md](../program.md) promises was checked, and the next "
-                 "run had the bits of an undisturbed one.", "",
-                 "| command | fault | places | runs | done | reported | killed | other |", "|---|---|---|---|---|---|---|---|"]
+                 "A run is `done` when it went on and all of its results have their bits, `reported` when it ended "
+                 "with exit code 1 or 2 and one line, `killed` by the harness. After all of them, what "
+                 "[program.md](../program.md) promises was checked, and the next run had the bits of an undisturbed "
+                 "one.", "",
+                 "| command | fault | places | runs | done | reported | killed | other |",
+                 "|---|---|---|---|---|---|---|---|"]
         lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in self.rows]
         if self.findings:
             lines += ["", "## Findings", ""] + [f"- {text}" for text in self.findings]
@@ -329,10 +338,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("library", type=pathlib.Path)
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="at most N places of each kind (default: all)")
+    parser.add_argument("--sample", type=int, default=0, metavar="N",
+                        help="at most N places of each kind (default: all)")
     parser.add_argument("--allocations", type=int, default=0, metavar="N",
                         help="at most N allocations of each command (default: the first one of each call stack)")
-    parser.add_argument("--only", default="", metavar="NAME,...", help=f"these commands only: {', '.join(scenarios.MADE)}")
+    parser.add_argument("--only", default="", metavar="NAME,...",
+                        help=f"these commands only: {', '.join(scenarios.MADE)}")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", type=pathlib.Path, help="write the counts here, as Markdown")
     options = parser.parse_args()

@@ -1,8 +1,9 @@
 """Holds the headers of include/mbirk to the order of their folders (CONTRIBUTING.md), and their size to budgets.
 
-A header includes only headers of its own layer and of those below. Budgets are sizes after preprocessing, which a busy machine does not change: they follow
-the time that g++ needs to read a header, about 25 MB a second on the machine that they were chosen on. For programs that link mbirk::compiled there is also a budget
-of code: what a program that reconstructs with a model compiles itself, in which there may be no kernel. Exit code: 0 when all hold, 1 when not."""
+A header includes only headers of its own layer and of those below. Budgets are sizes after preprocessing, which a busy
+machine does not change: they follow the time that g++ needs to read a header, about 25 MB a second on the machine that
+they were chosen on. For programs that link mbirk::compiled there is also a budget of code: what a program that
+reconstructs with a model compiles itself, in which there may be no kernel. Exit code: 0 when all hold, 1 when not."""
 import pathlib
 import re
 import subprocess
@@ -32,8 +33,8 @@ LAYERS = [
 # The headers of operations end by declaring the instances in mbirk::compiled, which belong to them.
 UPWARD = re.compile(r"#if defined\(MBIRK_COMPILED\)\n.*?#endif", re.S)
 # Kilobytes after preprocessing.
-BUDGETS = {"instrument/none.hpp": 500, "exec/task_runner.hpp": 100, "exec/host.hpp": 2500, "projector/parallel.hpp": 2500, "mbirk.hpp": 3800,
-           "recon/model.hpp": 3670}
+BUDGETS = {"instrument/none.hpp": 500, "exec/task_runner.hpp": 100, "exec/host.hpp": 2500,
+           "projector/parallel.hpp": 2500, "mbirk.hpp": 3800, "recon/model.hpp": 3670}
 # The same for programs that link mbirk::compiled, which declare the kernels of all five geometries.
 COMPILED_BUDGETS = {"projector/parallel.hpp": 2700, "recon/model.hpp": 3550}
 # Bytes of code in such a program at -O2.
@@ -53,7 +54,8 @@ int main() {
 
 
 def layer_of(header):
-    folders = [(len(entry), rank) for rank, layer in enumerate(LAYERS) for entry in layer if header == entry or header.startswith(entry + "/")]
+    folders = [(len(entry), rank) for rank, layer in enumerate(LAYERS) for entry in layer
+               if header == entry or header.startswith(entry + "/")]
     if not folders:
         sys.exit(f"{header} is in no layer: add its folder to LAYERS in {__file__}")
     return max(folders)[1]
@@ -71,19 +73,24 @@ print(f"{len(headers)} headers in {len(LAYERS)} layers")
 for flags, budgets in ([], BUDGETS), (["-DMBIRK_COMPILED=1"], COMPILED_BUDGETS):
     for header, budget in budgets.items():
         command = [compiler, "-std=c++20", *flags, "-E", "-P", "-I", str(include), "-x", "c++", "-"]
-        size = len(subprocess.run(command, input=f'#include "mbirk/{header}"\n', capture_output=True, text=True, check=True).stdout) / 1000
+        size = len(subprocess.run(command, input=f'#include "mbirk/{header}"\n', capture_output=True, text=True,
+                                  check=True).stdout) / 1000
         print(f"{header} {' '.join(flags)}: {size:.0f} kB of at most {budget}")
         if size > budget:
-            failures.append(f"{header} {' '.join(flags)} has {size:.0f} kB after preprocessing, expected at most {budget}")
+            failures.append(f"{header} {' '.join(flags)} has {size:.0f} kB after preprocessing, "
+                            f"expected at most {budget}")
 with tempfile.TemporaryDirectory() as folder:
     object_file = pathlib.Path(folder, "program.o")
-    subprocess.run([compiler, "-std=c++20", "-O2", "-DMBIRK_COMPILED=1", "-I", str(include), "-x", "c++", "-c", "-", "-o", object_file], input=PROGRAM, text=True, check=True)
-    symbols = [line.split() for line in subprocess.run(["nm", "-S", object_file], capture_output=True, text=True, check=True).stdout.splitlines()]
+    subprocess.run([compiler, "-std=c++20", "-O2", "-DMBIRK_COMPILED=1", "-I", str(include), "-x", "c++", "-c", "-",
+                    "-o", object_file], input=PROGRAM, text=True, check=True)
+    symbols = [line.split() for line in subprocess.run(["nm", "-S", object_file], capture_output=True, text=True,
+                                                       check=True).stdout.splitlines()]
 functions = {name: int(size, 16) for _, size, kind, name in (s for s in symbols if len(s) == 4) if kind in "tTwW"}
 code = sum(functions.values())
 print(f"a program that links mbirk::compiled: {len(functions)} functions, {code} bytes of at most {CODE_BUDGET}")
 if code > CODE_BUDGET:
-    failures.append(f"a program that links mbirk::compiled compiles {code} bytes of code, expected at most {CODE_BUDGET}")
+    failures.append(f"a program that links mbirk::compiled compiles {code} bytes of code, "
+                    f"expected at most {CODE_BUDGET}")
 if kernels := [name for name in functions if "5mbirk6kernel" in name]:
     failures.append(f"a program that links mbirk::compiled compiles kernels: {', '.join(kernels)}")
 print(*failures, sep="\n")

@@ -4,7 +4,8 @@ import csv, json, lzma, sys
 from pathlib import Path
 
 report, folder = json.load(open(sys.argv[1])), Path(sys.argv[2])
-costs = [(operation, size, cost) for size, of_size in report["cost_analysis"].items() for operation, cost in of_size.items()]
+costs = [(operation, size, cost) for size, of_size in report["cost_analysis"].items()
+         for operation, cost in of_size.items()]
 cells = 0
 
 
@@ -38,13 +39,14 @@ def same_rows(name, expected):
         check(row, want)
 
 
-columns = ["operation", "volume_size", "run", "time", "traced", "warm_up", "calls", "min", "max", "uploads", "bytes_up", "downloads", "bytes_down", "source",
-           "disturbed", "reason"]
+columns = ["operation", "volume_size", "run", "time", "traced", "warm_up", "calls", "min", "max", "uploads", "bytes_up",
+           "downloads", "bytes_down", "source", "disturbed", "reason"]
 same_rows("measurements", [{c: m.get(c) for c in columns} for m in report["measurements"]])
 
 same_rows("kernels", [
-    {"operation": operation, "volume_size": size, "stage": k["stage"], "kernel": k["name"], "launches": k["launches"], "tasks": k["tasks"], "flops": k["flops"],
-     "bytes_loaded": k["bytes loaded"], "bytes_stored": k["bytes stored"], "intensity": k["arithmetic intensity"], "source": cost["source"]}
+    {"operation": operation, "volume_size": size, "stage": k["stage"], "kernel": k["name"], "launches": k["launches"],
+     "tasks": k["tasks"], "flops": k["flops"], "bytes_loaded": k["bytes loaded"], "bytes_stored": k["bytes stored"],
+     "intensity": k["arithmetic intensity"], "source": cost["source"]}
     for operation, size, cost in costs for k in cost["kernels"]])
 
 
@@ -52,7 +54,8 @@ def array_rows(operation, size, policy, arrays, source):
     for a in arrays:
         access, values = a.get("access", {}), a.get("values", {})
         row = {"operation": operation, "volume_size": size, "policy": policy, "array": a["name"], "source": source}
-        for field in ("role", "type", "elements", "bytes", "loads", "stores", "bytes loaded", "bytes stored", "bytes unique read", "bytes unique written"):
+        for field in ("role", "type", "elements", "bytes", "loads", "stores", "bytes loaded", "bytes stored",
+                      "bytes unique read", "bytes unique written"):
             row[field.replace(" ", "_")] = a.get(field)
         for field in ("requests", "sectors", "sectors per request", "lanes per request"):
             row[field.replace(" ", "_")] = access.get(field)
@@ -63,15 +66,17 @@ def array_rows(operation, size, policy, arrays, source):
 
 
 same_rows("arrays", [row for operation, size, cost in costs
-                     for policy, arrays in (("host", cost["arrays"]), ("emulated", cost.get("device", {}).get("arrays", [])))
+                     for policy, arrays in (("host", cost["arrays"]),
+                                            ("emulated", cost.get("device", {}).get("arrays", [])))
                      for row in array_rows(operation, size, policy, arrays, cost["source"])])
 
 
 def curve(operation, size, stage, array, reuse):
     writes = reuse.get("write backs", [None] * len(reuse["capacity lines"]))
     for lines, misses, back in zip(reuse["capacity lines"], reuse["read misses"], writes):
-        yield {"operation": operation, "volume_size": size, "stage": stage, "array": array.get("name"), "role": array.get("role"),
-               "elements": array.get("elements"), "capacity_lines": lines, "capacity_bytes": 64 * lines, "read_misses": misses, "write_backs": back}
+        yield {"operation": operation, "volume_size": size, "stage": stage, "array": array.get("name"),
+               "role": array.get("role"), "elements": array.get("elements"), "capacity_lines": lines,
+               "capacity_bytes": 64 * lines, "read_misses": misses, "write_backs": back}
 
 
 def curves(operation, size, cost):
