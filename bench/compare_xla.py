@@ -3,8 +3,9 @@
 
   build/venv-check/bin/python bench/compare_xla.py --mbirk build/release/bench/mbirk/mbirk [--size 32] [--ops GLOB]
 
-Runs `mbirk profile`, lets XLA (jaxlib, CPU) parse, estimate, compile and run every StableHLO module that it wrote, and checks that the estimate for the text
-as it is written is the one that the writer predicted. Ends with 1 when a module is rejected or a prediction is wrong.
+Runs `mbirk profile`, lets XLA (jaxlib, CPU) parse, estimate, compile and run every StableHLO module that it wrote, and
+checks that the estimate for the text as it is written is the one that the writer predicted. Ends with 1 when a module
+is rejected or a prediction is wrong.
 """
 import argparse
 import json
@@ -31,11 +32,13 @@ args = parser.parse_args()
 
 wrong = 0
 with tempfile.TemporaryDirectory() as scratch:
-    command = [args.mbirk, "profile", "--sizes", str(args.size), "--runs", "1", "--quiet", "--ops", args.ops, "--out", scratch]
+    command = [args.mbirk, "profile", "--sizes", str(args.size), "--runs", "1", "--quiet", "--ops", args.ops,
+               "--out", scratch]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     report = json.loads(next(pathlib.Path(scratch).glob("mbirk_profile_*.json")).read_text())
     size = str(args.size)
-    print(f"| operation at {size} | form | flops counted | by XLA's rules | graph | XLA as written | XLA compiled | XLA / counted | bytes compulsory | XLA compiled |")
+    print(f"| operation at {size} | form | flops counted | by XLA's rules | graph | XLA as written | XLA compiled | "
+          "XLA / counted | bytes compulsory | XLA compiled |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for operation, forms in report["graphs"][size].items():
         counted = report["cost_analysis"][size].get(operation)
@@ -43,8 +46,10 @@ with tempfile.TemporaryDirectory() as scratch:
             continue
         for form, graph in forms.items():
             module = next(pathlib.Path(scratch).glob("graphs/*/" + graph["module"]))
-            run = subprocess.run([sys.executable, str(checker), str(module), "--json", "--flops", str(graph["xla flops"]), "--transcendentals",
-                                  str(graph["xla transcendentals"])], capture_output=True, text=True)
+            run = subprocess.run([sys.executable, str(checker), str(module), "--json",
+                                  "--flops", str(graph["xla flops"]),
+                                  "--transcendentals", str(graph["xla transcendentals"])],
+                                 capture_output=True, text=True)
             if run.returncode:
                 wrong += 1
                 print(f"{module.name}: {run.stdout[-500:]} {run.stderr[-500:]}", file=sys.stderr)
@@ -54,6 +59,7 @@ with tempfile.TemporaryDirectory() as scratch:
             by_rules = counted["flops xla"]
             # XLA counts the body of a loop once, so a ratio to the count of all iterations would be meaningless.
             ratio = "loops" if graph["while loops"] else f"{written['flops'] / by_rules:.2f}" if by_rules else "-"
-            print(f"| {operation} | {form} | {short(counted['flops'])} | {short(by_rules)} | {short(graph['flops'])} | {short(written['flops'])} | "
-                  f"{short(compiled.get('flops', 0))} | {ratio} | {short(graph['bytes compulsory'])} | {short(compiled.get('bytes accessed', 0))} |")
+            print(f"| {operation} | {form} | {short(counted['flops'])} | {short(by_rules)} | {short(graph['flops'])} | "
+                  f"{short(written['flops'])} | {short(compiled.get('flops', 0))} | {ratio} | "
+                  f"{short(graph['bytes compulsory'])} | {short(compiled.get('bytes accessed', 0))} |")
 sys.exit(1 if wrong else 0)

@@ -3,12 +3,12 @@
 
     bench/instruction_sets.py --wheels SHIPPED NATIVE --packages SHIPPED NATIVE [--rounds N] [--sets x86-64,x86-64-v3]
 
---wheels: folders with an installed Python module (pip install --target), the second made with -C cmake.define.MBIRK_NATIVE=ON. --packages: folders that mbirk
-was installed to with MBIRK_BUILD_COMPILED=ON, the first with MBIRK_NATIVE=OFF. --sets: also the times of the shipped ones with these sets, by
-MBIRK_INSTRUCTION_SET.
+--wheels: folders with an installed Python module (pip install --target), the second made with -C
+cmake.define.MBIRK_NATIVE=ON. --packages: folders that mbirk was installed to with MBIRK_BUILD_COMPILED=ON, the first
+with MBIRK_NATIVE=OFF. --sets: also the times of the shipped ones with these sets, by MBIRK_INSTRUCTION_SET.
 
-Every build is a process of its own with one thread. In each round each of them projects once, one after another, and what is compared are the medians of
-processor times: other processes disturb all builds alike. Prints a table."""
+Every build is a process of its own with one thread. In each round each of them projects once, one after another, and
+what is compared are the medians of processor times: other processes disturb all builds alike. Prints a table."""
 
 import argparse
 import os
@@ -45,7 +45,8 @@ class Worker:
     """A process that answers the name of a projection by the seconds of one call."""
 
     def __init__(self, command: list, env: dict):
-        self.process = subprocess.Popen(list(map(str, command)), env=os.environ | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(list(map(str, command)), env=os.environ | env, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
         self.set = self.process.stdout.readline().strip()
         if not self.set:
             sys.exit(f"{command[0]} does not start")
@@ -61,7 +62,8 @@ def build_package_worker(prefix: pathlib.Path, native: bool, work: pathlib.Path)
     flags = ["-march=native"] if native else ["-DMBIRK_DISPATCHED=1"]
     (library,) = prefix.glob("lib*/libmbirk.a")
     source = pathlib.Path(__file__).with_suffix("") / "worker.cpp"
-    subprocess.run(["c++", "-std=c++20", "-O2", "-DMBIRK_COMPILED=1", *flags, "-I", prefix / "include", source, library, "-pthread", "-o", program], check=True)
+    subprocess.run(["c++", "-std=c++20", "-O2", "-DMBIRK_COMPILED=1", *flags, "-I", prefix / "include", source, library,
+                    "-pthread", "-o", program], check=True)
     return program
 
 
@@ -95,8 +97,10 @@ def main() -> None:
             python = [sys.executable, "-c", PYTHON_WORKER]
             commands["wheel"] = [(python, {"PYTHONPATH": str(folder.resolve())}) for folder in args.wheels]
         if args.packages:
-            commands["package"] = [([build_package_worker(p.resolve(), native, pathlib.Path(work))], {}) for p, native in zip(args.packages, (False, True))]
-        print("| build | projection | native, ms | shipped |" + "".join(f" {s} |" for s in sets) + "\n|---|---|---|---|" + "---|" * len(sets))
+            commands["package"] = [([build_package_worker(p.resolve(), native, pathlib.Path(work))], {})
+                                   for p, native in zip(args.packages, (False, True))]
+        print("| build | projection | native, ms | shipped |" + "".join(f" {s} |" for s in sets)
+              + "\n|---|---|---|---|" + "---|" * len(sets))
         for kind, (shipped, native) in commands.items():
             others = [Worker(shipped[0], shipped[1] | {"MBIRK_INSTRUCTION_SET": s}) for s in sets]
             one, other = Worker(*shipped), Worker(*native)

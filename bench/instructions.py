@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Counts the instructions of every inner kernel: a witness of speed that no other process disturbs.
 
-    python3 bench/instructions.py [--write FILE | --check FILE] [--tolerance 0.02] [--build build/instructions] [--cxx g++]
+    python3 bench/instructions.py [--write FILE | --check FILE] [--tolerance 0.02] [--build build/instructions]
+                                  [--cxx g++]
 
-Builds bench/instructions/kernels.cpp with -O2 -march=x86-64-v3 (callgrind knows no AVX-512) and lets callgrind run each operation once, by one
-thread, at size 32. --write keeps the counts; --check compares with kept ones. Counts of another compiler differ: they are shown and not judged.
-Needs valgrind.
+Builds bench/instructions/kernels.cpp with -O2 -march=x86-64-v3 (callgrind knows no AVX-512) and lets callgrind run each
+operation once, by one thread, at size 32. --write keeps the counts; --check compares with kept ones. Counts of another
+compiler differ: they are shown and not judged. Needs valgrind.
 
-Exit code: 0 done; 1 an operation takes more instructions than kept by more than the tolerance, or is missing; 2 bad usage, or it could not be run."""
+Exit code: 0 done; 1 an operation takes more instructions than kept by more than the tolerance, or is missing; 2 bad
+usage, or it could not be run."""
 import argparse, json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -30,7 +32,8 @@ def fail(what):
 
 
 def count(program, name):
-    _, said = output("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*measured_call*", program, name)
+    _, said = output("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                     "--toggle-collect=*measured_call*", program, name)
     found = re.search(r"Collected : (\d+)", said)
     if not found or int(found[1]) == 0:
         fail(f"callgrind counted nothing in {name}: {said.strip()[-300:]}")
@@ -43,7 +46,8 @@ def counts(args):
     output(args.cxx, *FLAGS, "-I", ROOT / "include", ROOT / "bench/instructions/kernels.cpp", "-o", program)
     compiler = output(args.cxx, "--version")[0].splitlines()[0]
     names = output(program)[0].split()
-    return {"compiler": compiler, "flags": " ".join(FLAGS), "size": 32, "instructions": {name: count(program, name) for name in names}}
+    return {"compiler": compiler, "flags": " ".join(FLAGS), "size": 32,
+            "instructions": {name: count(program, name) for name in names}}
 
 
 def kept(file):
@@ -77,7 +81,8 @@ def main():
     what.add_argument("--write", type=pathlib.Path, metavar="FILE")
     what.add_argument("--check", type=pathlib.Path, metavar="FILE")
     ap.add_argument("--tolerance", type=float, default=0.02, help="allowed increase (default %(default)s)")
-    ap.add_argument("--build", type=pathlib.Path, default=ROOT / "build/instructions", help="where the program is built (default %(default)s)")
+    ap.add_argument("--build", type=pathlib.Path, default=ROOT / "build/instructions",
+                    help="where the program is built (default %(default)s)")
     ap.add_argument("--cxx", default="g++", help="compiler (default %(default)s)")
     args = ap.parse_args()
     before = kept(args.check) if args.check else None

@@ -5,7 +5,8 @@ import pathlib
 import re
 
 project = "mbirk"
-version = release = re.search(r"project\(mbirk VERSION (\S+)", (pathlib.Path(__file__).parents[1] / "CMakeLists.txt").read_text()).group(1)
+version = release = re.search(r"project\(mbirk VERSION (\S+)",
+                              (pathlib.Path(__file__).parents[1] / "CMakeLists.txt").read_text()).group(1)
 extensions = ["myst_parser"]
 root_doc = "index"
 exclude_patterns = ["images"]

@@ -189,7 +189,8 @@ def by_variant(function, spec, sources, rare):
 
 
 def hottest_loop(function, sources, rare):
-    """Costs of a pass through the innermost loop that does the work: the one with the most requests to global memory."""
+    """Costs of a pass through the innermost loop that does the work: the one with the most requests to global
+    memory."""
     blocks = disassembly.blocks_of(function)
     loops = disassembly.find_loops(blocks)
     mark_rare(blocks, sources, rare)

@@ -55,7 +55,8 @@ def picture():
         for name, ratio in sorted(bars, key=lambda bar: bar[1]):
             length = scale * math.log10(ratio)
             parts.append(f'<rect x="{LEFT}" y="{y}" width="{length:.0f}" height="{BAR - 2}" fill="{LIBRARIES[name]}"/>')
-            parts.append(f'<text x="{LEFT + length + 5:.0f}" y="{y + BAR - 3}" class="small">{name} {ratio:.0f}×</text>')
+            parts.append(f'<text x="{LEFT + length + 5:.0f}" y="{y + BAR - 3}" class="small">'
+                         f'{name} {ratio:.0f}×</text>')
             y += BAR
         y += GAP
     height = y + 30
@@ -63,13 +64,16 @@ def picture():
     for tick in (1, 10, 100):
         x = LEFT + scale * math.log10(tick)
         lines.append(f'<line x1="{x:.0f}" y1="{TOP - 8}" x2="{x:.0f}" y2="{y - 8}" stroke="#ccc"/>')
-        lines.append(f'<text x="{x:.0f}" y="{y + 8}" text-anchor="middle" class="small">{"mbirk" if tick == 1 else f"{tick}×"}</text>')
+        lines.append(f'<text x="{x:.0f}" y="{y + 8}" text-anchor="middle" class="small">'
+                     f'{"mbirk" if tick == 1 else f"{tick}×"}</text>')
     style = "text { font: 14px sans-serif; fill: #222 } .small { font-size: 11px } .title { font-weight: bold }"
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        'role="img">\n'
         f"<title>Time of other libraries divided by the time of mbirk</title>\n<style>{style}</style>\n"
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>\n'
-        f'<text x="16" y="26" class="title">How many times as long other libraries take (CPU, two threads, {SIZE}³, log scale)</text>\n'
+        '<text x="16" y="26" class="title">How many times as long other libraries take '
+        f'(CPU, two threads, {SIZE}³, log scale)</text>\n'
     )
     return head + "\n".join(lines + parts) + "\n</svg>\n"
 
@@ -79,7 +83,8 @@ def main():
     parser.add_argument("--check", action="store_true")
     made = picture()
     if parser.parse_args().check:
-        sys.exit(0 if PICTURE.exists() and PICTURE.read_text() == made else "speed.svg is not what the tables say; run draw_speed.py")
+        sys.exit(0 if PICTURE.exists() and PICTURE.read_text() == made
+                 else "speed.svg is not what the tables say; run draw_speed.py")
     PICTURE.write_text(made)
 
 

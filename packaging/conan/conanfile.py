@@ -22,7 +22,8 @@ class Mbirk(ConanFile):
         return os.path.join(self.recipe_folder, "..", "..")
 
     def set_version(self):
-        found = re.search(r"project\(mbirk VERSION ([0-9.]+)", load(self, os.path.join(self.project_folder, "CMakeLists.txt")))
+        found = re.search(r"project\(mbirk VERSION ([0-9.]+)",
+                          load(self, os.path.join(self.project_folder, "CMakeLists.txt")))
         self.version = found[1]
 
     def export_sources(self):

@@ -32,7 +32,8 @@ class Cells(unittest.TestCase):
             inside = by_name[cell, geometry, "forward_project"]["pixels"]
             # The pixels of the circular reconstruction mask, up to a ring of one pixel.
             self.assertLess(abs(inside - math.pi * channels**2 / 4), math.pi * channels, r)
-            pixels = channels**2 if op == "hessian_diagonal" else math.ceil(inside / 128) if op.startswith("sparse") else inside
+            pixels = (channels**2 if op == "hessian_diagonal" else math.ceil(inside / 128) if op.startswith("sparse")
+                      else inside)
             self.assertEqual(r["pixels"], pixels, r)
             if op == "direct_filter":
                 self.assertEqual(r["samples"], views * rows * channels)
@@ -42,16 +43,19 @@ class Cells(unittest.TestCase):
     def test_a_choice(self):
         data = self.plan("--cells", "5x4x6", "--geometry", "cone", "--ops", "hessian_diagonal,back_project")
         self.assertEqual(data["ops"], ["hessian_diagonal", "back_project"])
-        self.assertEqual([(r["geometry"], r["operation"]) for r in data["results"]], [("cone", "hessian_diagonal"), ("cone", "back_project")])
+        self.assertEqual([(r["geometry"], r["operation"]) for r in data["results"]],
+                         [("cone", "hessian_diagonal"), ("cone", "back_project")])
 
     def test_what_is_cut_is_said(self):
-        data = self.plan("--cells", "400x4x400,5x4x6", "--geometry", "parallel", "--ops", "forward_project", "--budget", "0")
+        data = self.plan("--cells", "400x4x400,5x4x6", "--geometry", "parallel", "--ops", "forward_project",
+                         "--budget", "0")
         self.assertEqual([len(data[kind]) for kind in ("results", "errors", "skipped")], [0, 0, 2])
         self.assertIn("budget", data["skipped"][0]["reason"])
 
     def test_bad_usage(self):
-        for words, what in ((["--out"], "--out"), ([], "--out"), (["--fly"], "--fly"), (["--cells", "3x4"], "3x4"), (["--cells", "3x4x0"], "3x4x0"),
-                            (["--cells", "3x4x5x6"], "3x4x5x6"), (["--cells", ""], "--cells"), (["--ops", "fly"], "fly"), (["--warm", "0"], "--warm"),
+        for words, what in ((["--out"], "--out"), ([], "--out"), (["--fly"], "--fly"), (["--cells", "3x4"], "3x4"),
+                            (["--cells", "3x4x0"], "3x4x0"), (["--cells", "3x4x5x6"], "3x4x5x6"),
+                            (["--cells", ""], "--cells"), (["--ops", "fly"], "fly"), (["--warm", "0"], "--warm"),
                             (["--geometry", "fan"], "fan"), (["--repeats", "two"], "two"), (["--budget", "-1"], "-1")):
             done = run(*words)
             self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), words)

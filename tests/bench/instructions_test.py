@@ -1,4 +1,5 @@
-"""bench/instructions.py with stand-ins for compiler and valgrind: storing, judging, other compilers, missing programs."""
+"""bench/instructions.py with stand-ins for compiler and valgrind: storing, judging, other compilers, missing
+programs."""
 import json, os, pathlib, subprocess, sys, tempfile, unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench/instructions.py"
@@ -25,9 +26,11 @@ class Instructions(unittest.TestCase):
             (self.folder / name).chmod(0o755)
 
     def run_script(self, *words, **environment):
-        words = [sys.executable, "-B", str(SCRIPT), "--cxx", str(self.folder / "cxx"), "--build", str(self.folder / "build"), *map(str, words)]
+        words = [sys.executable, "-B", str(SCRIPT), "--cxx", str(self.folder / "cxx"),
+                 "--build", str(self.folder / "build"), *map(str, words)]
         paths = f"{self.folder}:{os.environ['PATH']}"
-        return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PATH": paths} | environment)
+        return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=os.environ | {"PATH": paths} | environment)
 
     def keep(self):
         done = self.run_script("--write", self.kept)
@@ -64,8 +67,10 @@ class Instructions(unittest.TestCase):
         self.assertRegex(done.stdout, r"gamma +1 +missing")
 
     def test_what_cannot_be_run(self):
-        for words, environment, text in ((["--check", self.folder / "none"], {}, "is no file of --write"), (["--cxx", "no-such-compiler"], {}, "no-such-compiler"),
-                                         ([], {"ALPHA": "0"}, "counted nothing in alpha"), (["--write", "a", "--check", "b"], {}, "not allowed")):
+        for words, environment, text in ((["--check", self.folder / "none"], {}, "is no file of --write"),
+                                         (["--cxx", "no-such-compiler"], {}, "no-such-compiler"),
+                                         ([], {"ALPHA": "0"}, "counted nothing in alpha"),
+                                         (["--write", "a", "--check", "b"], {}, "not allowed")):
             done = self.run_script(*words, **environment)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(text, done.stderr)

@@ -1,4 +1,5 @@
-"""Opens pages in headless Chromium and collects requests and messages, for check_report.py, check_graph.py, site_test.py."""
+"""Opens pages in headless Chromium and collects requests and messages, for check_report.py, check_graph.py,
+site_test.py."""
 import argparse
 import json
 import os
@@ -29,7 +30,8 @@ class Watcher(Browser):
 
     def complaints(self, allowed):
         """Console messages, and the requests that allowed(url) refuses."""
-        return ["console: " + text for text in self.console + self.lines] + ["request: " + r for r in self.requests if not allowed(r)]
+        return (["console: " + text for text in self.console + self.lines]
+                + ["request: " + r for r in self.requests if not allowed(r)])
 
 
 def scheme(dark):
@@ -37,7 +39,8 @@ def scheme(dark):
 
 
 def check(url, width, height, dark, use, picture=None):
-    """Problems of a page: findings of use(browser, dark), sideways scrolling, console messages. Takes its picture before use."""
+    """Problems of a page: findings of use(browser, dark), sideways scrolling, console messages. Takes its picture
+    before use."""
     with Watcher(width, height) as b:
         b.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         b.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme(dark)}])

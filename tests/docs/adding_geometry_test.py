@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""adding_geometry_test.py [--program] COMPILER...: does what docs/adding_a_geometry.md says in an overlay of the project, compiles and runs the tests of
-the document, and counts the files that the geometry touches. The compiler comes with its flags; GoogleTest is where it finds it. Without --program the
-tests of the program are left out, because they need its dependencies."""
+"""adding_geometry_test.py [--program] COMPILER...: does what docs/adding_a_geometry.md says in an overlay of the
+project, compiles and runs the tests of the document, and counts the files that the geometry touches. The compiler comes
+with its flags; GoogleTest is where it finds it. Without --program the tests of the program are left out, because they
+need its dependencies."""
 import pathlib
 import re
 import subprocess
@@ -21,11 +22,13 @@ with tempfile.TemporaryDirectory(prefix="mbirk-geometry-") as name:
         sys.exit(f"a geometry touches {len(touched)} files, expected at most {MOST_FILES}")
     with_program = sys.argv[1] == "--program"
     compiler = sys.argv[1 + with_program:]
-    tests = [path for path in overlay.created if path.endswith("_test.cpp") and (with_program or not path.startswith("tests/program"))]
+    tests = [path for path in overlay.created
+             if path.endswith("_test.cpp") and (with_program or not path.startswith("tests/program"))]
     readers = ["input/geometry_file.cpp", "input/geometry_json.cpp", "input/similar_name.cpp", "input/view_import.cpp",
                "machine/memory.cpp"]
     sources = tests + [f"bench/mbirk/{name}" for name in readers] * with_program
-    overlay.compile(compiler, map(overlay.source, sources), folder / "all", ["-lgtest", "-lgtest_main"] + ["-lfmt"] * with_program)
+    overlay.compile(compiler, map(overlay.source, sources), folder / "all",
+                    ["-lgtest", "-lgtest_main"] + ["-lfmt"] * with_program)
     done = subprocess.run([folder / "all"], stdout=subprocess.PIPE, text=True)
     print(done.stdout)
     passed = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""doxygen_test.py: Doxygen has nothing to say against the comments of the public headers, and would say it. 77 where there is no Doxygen."""
+"""doxygen_test.py: Doxygen has nothing to say against the comments of the public headers, and would say it. 77 where
+there is no Doxygen."""
 import pathlib
 import shutil
 import subprocess
@@ -18,7 +19,8 @@ void once(int value);
 
 def doxygen(folder, more=""):
     settings = (root / "docs/Doxyfile").read_text() + f"\nXML_OUTPUT = {folder}/xml\n{more}"
-    done = subprocess.run(["doxygen", "-"], input=settings, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(["doxygen", "-"], input=settings, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
     return done.returncode, done.stdout
 
 

@@ -1,4 +1,5 @@
-"""The commands that faults.py disturbs: small inputs, arguments, and what their outputs look like when they are complete."""
+"""The commands that faults.py disturbs: small inputs, arguments, and what their outputs look like when they are
+complete."""
 import gzip
 import hashlib
 import json
@@ -17,7 +18,8 @@ SIZE = 8
 def npy(shape, values):
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values)
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            + struct.pack(f"<{len(values)}f", *values))
 
 
 def sinogram(views=SIZE, rows=SIZE, channels=SIZE):
@@ -63,7 +65,8 @@ def is_complete(data, suffixes):
 class Scenario:
     """A command with its inputs in `template`.
 
-    bits: outputs that are the same in every run.  outputs: all that a run of exit code 0 leaves, other than in folders that are named by the time."""
+    bits: outputs that are the same in every run. outputs: all that a run of exit code 0 leaves, other than in folders
+    that are named by the time."""
     kinds = sampled_kinds = ("write", "print", "open", "link", "rename", "sync", "remove", "folder", "memory", "any")
     checkpoint = None
     most = None  # how many places of a kind fail, if the command is too slow for all
@@ -128,12 +131,13 @@ class Recon(Scenario):
         out = f"out.{extension}"
         inputs = {"sinogram.npy": sinogram(), "angles.npy": angles(),
                   "geometry.json": json.dumps(geometry).encode()}
-        arguments = ["recon", "sinogram.npy", "--geometry", "geometry.json", "--out", out, "--checkpoint", self.checkpoint, "--save-parameters", "saved.json",
-                     "--monitor", "monitor.csv", "--threads", "1", "--max-iterations", "3", "--stop-threshold-change-pct", "0", "--quiet"]
+        arguments = ["recon", "sinogram.npy", "--geometry", "geometry.json", "--out", out,
+                     "--checkpoint", self.checkpoint, "--save-parameters", "saved.json", "--monitor", "monitor.csv",
+                     "--threads", "1", "--max-iterations", "3", "--stop-threshold-change-pct", "0", "--quiet"]
         (harness.scratch / "state").mkdir(exist_ok=True)
         npy_only = ["out.json"] if extension == "npy" else []
-        super().__init__(harness, f"recon {extension}", inputs | {"state/keep": b"keep"}, arguments, [out, "saved.json", "out.png"],
-                         ["monitor.csv", self.checkpoint, *npy_only], old=[out])
+        super().__init__(harness, f"recon {extension}", inputs | {"state/keep": b"keep"}, arguments,
+                         [out, "saved.json", "out.png"], ["monitor.csv", self.checkpoint, *npy_only], old=[out])
         folder = harness.fresh(self, "volume")
         harness.run(folder, [a.replace(out, "volume.npy") for a in arguments], None)
         self.volume = (folder / "volume.npy").read_bytes()[-4 * SIZE ** 3:]
@@ -154,15 +158,19 @@ def recon_hdf5(harness):
 
 
 class Prepare(Scenario):
-    """Line integrals come out as they went in, after views whose angles are radians in one file and degrees in the other."""
+    """Line integrals come out as they went in, after views whose angles are radians in one file and degrees in the
+    other."""
     def __init__(self, harness):
         inputs = {"sinogram.npy": sinogram(), "angles.npy": angles()}
-        arguments = ["prepare", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--out", "out/scan.h5", "--threads", "1", "--quiet"]
-        super().__init__(harness, "prepare", inputs | {"out/keep": b"keep"}, arguments, ["out/scan.h5"], old=["out/scan.h5"])
+        arguments = ["prepare", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--out", "out/scan.h5",
+                     "--threads", "1", "--quiet"]
+        super().__init__(harness, "prepare", inputs | {"out/keep": b"keep"}, arguments, ["out/scan.h5"],
+                         old=["out/scan.h5"])
 
     def has_bits(self, file, data):
         """The file has times in it, so what it holds is compared: sinogram and angles."""
-        degrees = struct.pack(f"<{SIZE}d", *(struct.unpack("<f", struct.pack("<f", math.pi * k / SIZE))[0] * 180 / math.pi for k in range(SIZE)))
+        degrees = struct.pack(f"<{SIZE}d", *(struct.unpack("<f", struct.pack("<f", math.pi * k / SIZE))[0]
+                                             * 180 / math.pi for k in range(SIZE)))
         return sinogram()[-4 * SIZE ** 3:] in data and degrees in data and is_complete(data, [".h5"])
 
 
@@ -196,10 +204,12 @@ def calibrate(harness):
 def run(harness):
     case = {"name": "small", "geometry": "parallel", "sinogram_shape": [SIZE] * 3, "angles": "angles.npy", "params": {},
             "ops": [{"op": "forward_project", "inputs": {"recon": "recon.npy"}, "args": {}, "output": "forward.npy"},
-                    {"op": "back_project", "inputs": {"sinogram": "sinogram.npy"}, "args": {}, "output": "deep/back.npy"}]}
+                    {"op": "back_project", "inputs": {"sinogram": "sinogram.npy"}, "args": {},
+                     "output": "deep/back.npy"}]}
     inputs = {"case/case.json": json.dumps(case).encode(), "case/angles.npy": angles(),
               "case/recon.npy": sinogram(), "case/sinogram.npy": sinogram()}
-    return Scenario(harness, "run", inputs, ["run", "case", "--out", "out", "--threads", "1", "--instrument", "tracing", "--quiet"],
+    return Scenario(harness, "run", inputs,
+                    ["run", "case", "--out", "out", "--threads", "1", "--instrument", "tracing", "--quiet"],
                     ["out/forward.npy", "out/deep/back.npy"], ["out/trace.json"], old=["out/forward.npy"])
 
 
@@ -219,11 +229,13 @@ def profiles(harness, number):
 
 
 def report(harness):
-    return Scenario(harness, "report", profiles(harness, 1), ["report", "run0.json", "--out", "page.html", "--quiet"], ["page.html"], old=["page.html"])
+    return Scenario(harness, "report", profiles(harness, 1), ["report", "run0.json", "--out", "page.html", "--quiet"],
+                    ["page.html"], old=["page.html"])
 
 
 def report_of_two(harness):
-    return Scenario(harness, "report of two", profiles(harness, 2), ["report", "run0.json", "run1.json", "--out", "all.json", "--quiet"], [], ["all.json"])
+    return Scenario(harness, "report of two", profiles(harness, 2),
+                    ["report", "run0.json", "run1.json", "--out", "all.json", "--quiet"], [], ["all.json"])
 
 
 class Profile(Scenario):

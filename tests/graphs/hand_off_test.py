@@ -1,4 +1,5 @@
-"""Builds and runs the testbench of every hand-off folder: float against the golden cases, fixed point against exact arithmetic and bit for bit."""
+"""Builds and runs the testbench of every hand-off folder: float against the golden cases, fixed point against exact
+arithmetic and bit for bit."""
 import json
 import pathlib
 import subprocess
@@ -10,8 +11,10 @@ for folder in folders:
     run = subprocess.run(["sh", str(folder / "build.sh")], capture_output=True, text=True)
     design = json.loads((folder / "design.json").read_text())
     warned = "warning" in run.stderr
-    ok = run.returncode == 0 and not warned and "WRONG" not in run.stdout and run.stdout.count("ok ") >= 2 and design["loops"] and design["types"]["within bound"]
-    print("ok     " if ok else "WRONG  ", folder.name, design["types"]["arithmetic"]["width"], design["types"]["data"]["width"])
+    ok = (run.returncode == 0 and not warned and "WRONG" not in run.stdout and run.stdout.count("ok ") >= 2
+          and design["loops"] and design["types"]["within bound"])
+    print("ok     " if ok else "WRONG  ", folder.name, design["types"]["arithmetic"]["width"],
+          design["types"]["data"]["width"])
     if not ok:
         failed += 1
         print(run.stdout, run.stderr[-3000:])

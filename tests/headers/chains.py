@@ -2,9 +2,9 @@
 
 A header that is compiled alone has, besides its own text, what it includes. In `#include <a>`, `#include <b>` the
 header b has no more than that if it includes a itself, and all that a includes: one that lacks an include of ours does
-not compile there either. So a chain a, b, c, ... in which each header includes everything before it, directly or through
-others, needs one source. As few chains as possible hold all headers (a matching of the largest size in a graph of
-two halves). Without this, starting the compiler and reading the standard library took most of the time of this test.
+not compile there either. So a chain a, b, c, ... in which each header includes everything before it, directly or
+through others, needs one source. As few chains as possible hold all headers (a matching of the largest size in a graph
+of two halves). Without this, starting the compiler and reading the standard library took most of the time of this test.
 
 What a header includes counts only if every compiler always reads it before the header's own text, and what was read
 before it counts even behind a condition: chains are sound for any configuration. The one exception is MBIRK_COMPILED,

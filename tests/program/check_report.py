@@ -1,7 +1,8 @@
 """Opens a report of mbirk profile in headless Chromium: check_report.py REPORT.html [FOLDER for pictures]
 
-At 1400 and 400 pixels width, light and dark: no error on the console, no request but the page itself, no sideways scrolling of the page, and tables that
-sort by a press on their headings. Exit code 0 fine, 1 not, 77 when there is no Chromium to open it with.
+At 1400 and 400 pixels width, light and dark: no error on the console, no request but the page itself, no sideways
+scrolling of the page, and tables that sort by a press on their headings. Exit code 0 fine, 1 not, 77 when there is no
+Chromium to open it with.
 """
 import os
 import sys
@@ -39,4 +40,5 @@ def use(b, dark):
 
 
 if __name__ == "__main__":
-    sys.exit(watched.main(__doc__, "report", [(width, dark) for width in (1400, 400) for dark in (False, True)], 1000, use))
+    sys.exit(watched.main(__doc__, "report", [(width, dark) for width in (1400, 400) for dark in (False, True)], 1000,
+                          use))

@@ -1,6 +1,7 @@
 """Compares the page of a graph with the texts of its forms: check_page.py PAGE.html TEXT...
 
-The page must be well-formed, and its data must have the arrays, axes, stages, nodes and statements of each text, with the same numbers, and nothing else.
+The page must be well-formed, and its data must have the arrays, axes, stages, nodes and statements of each text, with
+the same numbers, and nothing else.
 """
 import html.parser
 import json
@@ -44,23 +45,26 @@ def as_text(form):
     lines = ["%s %s %s %s %d bytes" % (a["use"], a["name"], a["type"], a["shape"], a["bytes"]) for a in form["arrays"]]
     lines += ["axis %s %d %s" % (a["id"], a["extent"], a["kind"]) for a in form["axes"]]
     for k, stage in enumerate(form["stages"]):
-        lines.append("stage " + stage["name"] + "".join(" in " + axes[a] for a in stage["outer"]) + "".join(" " + axes[a] for a in stage["axes"])
-                     + " (%s:%d)" % (stage["file"], stage["line"]))
+        lines.append("stage " + stage["name"] + "".join(" in " + axes[a] for a in stage["outer"])
+                     + "".join(" " + axes[a] for a in stage["axes"]) + " (%s:%d)" % (stage["file"], stage["line"]))
         for i, n in enumerate(form["nodes"]):
             if n["stage"] != k:
                 continue
             what = {"literal": lambda: n["value"], "axis": lambda: "axis " + axes[n["which"]],
-                    "load": lambda: ("clamped " if n.get("clamped") else "load ") + form["arrays"][n["which"]]["name"] + names(n["in"]),
+                    "load": lambda: (("clamped " if n.get("clamped") else "load ")
+                                     + form["arrays"][n["which"]]["name"] + names(n["in"])),
                     "sum": lambda: "sum " + axes[n["which"]] + " %%%d" % n["in"][0]}
             text = what.get(n["op"], lambda: n["op"] + "".join(" %%%d" % x for x in n["in"]))()
-            lines.append("  %%%d = %s : %s [%s]" % (i, text, n["type"], ", ".join(axes[a] for a in n["free"])) + ('  "%s"' % n["label"] if "label" in n else ""))
+            lines.append("  %%%d = %s : %s [%s]" % (i, text, n["type"], ", ".join(axes[a] for a in n["free"]))
+                         + ('  "%s"' % n["label"] if "label" in n else ""))
             times = 1
             for a in n["free"]:
                 times *= form["axes"][a]["extent"]
             if times != n["times"]:
                 lines.append("node %d runs %d times, not %d" % (i, times, n["times"]))
         for st in stage["statements"]:
-            lines.append("  " + form["arrays"][st["array"]]["name"] + names(st["index"]) + (" += " if st["adds"] else " = ") + "%%%d" % st["value"]
+            lines.append("  " + form["arrays"][st["array"]]["name"] + names(st["index"])
+                         + (" += " if st["adds"] else " = ") + "%%%d" % st["value"]
                          + "".join(" for " + axes[a] for a in st["loops"]))
     for kind in ("loads", "stores"):
         for k, a in enumerate(form["arrays"]):

@@ -4,9 +4,11 @@ from spack.package import *
 
 
 class Mbirk(CMakePackage):
-    """Kernels of model-based iterative reconstruction for tomography: headers, and the program that reconstructs and profiles.
+    """Kernels of model-based iterative reconstruction for tomography: headers, and the program that reconstructs and
+    profiles.
 
-    Built from a copy of the sources: spack repo add packaging/spack/spack_repo/mbirk && spack dev-build --source-path . mbirk@0.1.0
+    Built from a copy of the sources:
+    spack repo add packaging/spack/spack_repo/mbirk && spack dev-build --source-path . mbirk@0.1.0
     """
 
     license("BSD-3-Clause")
