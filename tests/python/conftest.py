@@ -35,7 +35,8 @@ class Case:
             model = mbirk.MultiAxisParallelModel(shape, angles)
         else:
             shifts = self.array(self.file["helical_z_shifts"]) if "helical_z_shifts" in self.file else None
-            model = mbirk.ConeBeamModel(shape, angles, params["source_detector_dist"], params["source_iso_dist"], shifts)
+            model = mbirk.ConeBeamModel(shape, angles, params["source_detector_dist"], params["source_iso_dist"],
+                                        shifts)
         model.set_params(recon_shape=self.file["recon_shape"], **params)
         return model
 
@@ -57,7 +58,8 @@ def cone():
     """11 views of 6 x 17 samples, with more pixels than any partition has subsets: (model, an image, a sinogram)."""
     model = mbirk.ConeBeamModel((11, 6, 17), np.linspace(0, 6, 11), 60.0, 30.0)
     random = np.random.default_rng(7)
-    return model, random.random(model.recon_shape, dtype=np.float32), random.random(model.sinogram_shape, dtype=np.float32)
+    return (model, random.random(model.recon_shape, dtype=np.float32),
+            random.random(model.sinogram_shape, dtype=np.float32))
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""A library with kernels for several instruction sets, as the module links it: what the linker sees of it, and a program of sources with different flags."""
+"""A library with kernels for several instruction sets, as the module links it: what the linker sees of it, and a
+program of sources with different flags."""
 
 import os
 import pathlib
@@ -15,7 +16,8 @@ def check(source: pathlib.Path, work: pathlib.Path, compiler: str, sets: list[st
     program = build(source / "tests/install/dispatched", source / "include", library, compiler, work)
     ran = []
     for name in sets:
-        result = subprocess.run([program, name], env=os.environ | {"MBIRK_INSTRUCTION_SET": name}, capture_output=True, text=True)
+        result = subprocess.run([program, name], env=os.environ | {"MBIRK_INSTRUCTION_SET": name}, capture_output=True,
+                                text=True)
         assert result.returncode in (0, LACKING), f"{name}: {result.stdout}{result.stderr}"
         ran += [name] if result.returncode == 0 else []
     print(f"dispatched: {', '.join(ran)} of {', '.join(sets)}", flush=True)
@@ -28,9 +30,10 @@ def check(source: pathlib.Path, work: pathlib.Path, compiler: str, sets: list[st
 
 
 def check_symbols(library: pathlib.Path) -> list[str]:
-    """The objects of a set must offer the linker nothing but their table: it would take an inline function with the instructions of one processor for all of
-    the program. Returns the names of the sets."""
-    text = subprocess.run(["nm", "--defined-only", "--extern-only", library], capture_output=True, text=True, check=True).stdout
+    """The objects of a set must offer the linker nothing but their table: it would take an inline function with the
+    instructions of one processor for all of the program. Returns the names of the sets."""
+    text = subprocess.run(["nm", "--defined-only", "--extern-only", library], capture_output=True, text=True,
+                          check=True).stdout
     sets = []
     for member in text.strip().split("\n\n"):
         name, *symbols = member.strip().splitlines()
@@ -43,13 +46,15 @@ def check_symbols(library: pathlib.Path) -> list[str]:
     return sets
 
 
-def build(sources: pathlib.Path, include: pathlib.Path, library: pathlib.Path, compiler: str, work: pathlib.Path) -> pathlib.Path:
+def build(sources: pathlib.Path, include: pathlib.Path, library: pathlib.Path, compiler: str,
+          work: pathlib.Path) -> pathlib.Path:
     """One source is compiled for every x86-64, one for AVX2."""
     objects = []
     for name, flags in (("main", []), ("baseline", []), ("wide", ["-march=x86-64-v3"])):
         objects.append(work / f"{name}.o")
-        subprocess.run([compiler, "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-DMBIRK_COMPILED=1", "-DMBIRK_DISPATCHED=1", *flags,
-                        "-I", include, "-c", sources / f"{name}.cpp", "-o", objects[-1]], check=True)
+        subprocess.run([compiler, "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
+                        "-DMBIRK_COMPILED=1", "-DMBIRK_DISPATCHED=1", *flags, "-I", include,
+                        "-c", sources / f"{name}.cpp", "-o", objects[-1]], check=True)
     program = work / "dispatched"
     subprocess.run([compiler, *objects, library, "-pthread", "-o", program], check=True)
     return program

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""make_mace4d.py: writes data/mace4d.npz, what MACE4DModel of MBIRJAX (pip install mbirjax==0.7.3) makes of a small scan.
+"""make_mace4d.py: writes data/mace4d.npz, what MACE4DModel of MBIRJAX (pip install mbirjax==0.7.3) makes of a small
+scan.
 
 One subset of pixels per pass, so that no random numbers are drawn, and unequal numbers of rows and columns: with equal
 ones MBIRJAX takes the scale of one prior for another one too."""

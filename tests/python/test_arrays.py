@@ -1,4 +1,5 @@
-"""Arrays are read and written in place, converted, or with strict refused with one clear error; returned arrays own their memory."""
+"""Arrays are read and written in place, converted, or with strict refused with one clear error; returned arrays own
+their memory."""
 
 import ctypes
 import gc
@@ -10,13 +11,15 @@ import mbirk
 
 
 class Producer:
-    """An array that offers nothing but DLPack's protocol (the structures of dlpack.h), and records whether its memory was released."""
+    """An array that offers nothing but DLPack's protocol (the structures of dlpack.h), and records whether its memory
+    was released."""
 
     class Tensor(ctypes.Structure):
         _fields_ = [
-            ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-            ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-            ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+            ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+            ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+            ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+            ("byte_offset", ctypes.c_uint64),
         ]  # fmt: skip
 
     def __init__(self, array: np.ndarray, device_type: int = 1, byte_offset: int = 0):
@@ -64,7 +67,8 @@ def test_out_is_written_in_place(cone):
 
 
 def test_inputs_are_read_where_they_lie(cone):
-    """A DLPack producer exports an address; the result reflects the memory at the time of the call, and the memory is released."""
+    """A DLPack producer exports an address; the result reflects the memory at the time of the call, and the memory is
+    released."""
     model, image, _ = cone
     producer = Producer(image)
     first = model.forward_project(producer)

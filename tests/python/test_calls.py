@@ -73,7 +73,8 @@ def test_the_number_of_threads_changes_no_bit(scanner):
         lambda n: model.gen_weights_mar(y, threads=n),
         lambda n: model.recon(y, weights, max_iterations=2, threads=n)[0],
         lambda n: mbirk.median_filter3d(image, threads=n),
-        lambda n: mbirk.QGGMRFDenoiser(image.shape).denoise(image + 0.01 * model.direct_recon(y), max_iterations=2, threads=n)[0],
+        lambda n: mbirk.QGGMRFDenoiser(image.shape).denoise(image + 0.01 * model.direct_recon(y), max_iterations=2,
+                                                            threads=n)[0],
     ]
     for k, run in enumerate(calls):
         one = run(1)
@@ -167,14 +168,16 @@ def test_errors_of_the_library(cone):
     model, _, sinogram = cone
     with pytest.raises(ValueError, match="angles has 2 values, expected one per view = 5"):
         mbirk.ParallelBeamModel((5, 3, 8), [0, 1]).verify_valid_params()
-    with pytest.raises(ValueError, match="'sharpnes' is not a parameter of a model with geometry cone; similar: sharpness"):
+    with pytest.raises(ValueError,
+                       match="'sharpnes' is not a parameter of a model with geometry cone; similar: sharpness"):
         model.set_params(sharpnes=1)
     with pytest.raises(ValueError, match="p is 3, expected a number from 1 to 2"):
         model.set_params(sharpness=0.5, p=3)
     assert model.get_params("sharpness") == 1  # all or none
     with pytest.raises(TypeError, match="sharpness is of type dict, expected a number"):
         model.set_params(sharpness={})
-    with pytest.raises(ValueError, match='weight_type is "none", expected unweighted, transmission, transmission_root or emission'):
+    with pytest.raises(ValueError,
+                       match='weight_type is "none", expected unweighted, transmission, transmission_root or emission'):
         mbirk.gen_weights(sinogram, "none")
     with pytest.raises(ValueError, match="forward_project: threads is -1"):
         model.forward_project(np.zeros(model.recon_shape, np.float32), threads=-1)

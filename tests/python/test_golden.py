@@ -1,4 +1,5 @@
-"""Every operation against arrays of MBIRJAX 0.7.3. Tolerances and their reasons are those of the C++ tests (projector/golden_test.cpp and its kin)."""
+"""Every operation against arrays of MBIRJAX 0.7.3. Tolerances and their reasons are those of the C++ tests
+(projector/golden_test.cpp and its kin)."""
 
 import json
 
@@ -86,7 +87,9 @@ def test_utilities():
 
 def test_every_operation_is_compared():
     names = {e["op"] for path in GOLDEN.glob("*/case.json") for e in json.loads(path.read_text())["ops"]}
-    projections = {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal"}
-    others = {"direct_filter", "direct_recon", "gen_weights", "gen_weights_mar", "recon", "prox_map", "median_filter3d", "gen_pixel_partition",
-              "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid", "qggmrf_denoise"}
+    projections = {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project",
+                   "hessian_diagonal"}
+    others = {"direct_filter", "direct_recon", "gen_weights", "gen_weights_mar", "recon", "prox_map",
+              "median_filter3d", "gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid",
+              "qggmrf_denoise"}
     assert names == projections | others

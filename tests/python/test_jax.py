@@ -24,7 +24,8 @@ MODELS = [
 def case(request):
     random = np.random.default_rng(7)
     model = request.param
-    return model, random.random(model.recon_shape, dtype=np.float32), random.random(model.sinogram_shape, dtype=np.float32)
+    return (model, random.random(model.recon_shape, dtype=np.float32),
+            random.random(model.sinogram_shape, dtype=np.float32))
 
 
 def test_gradient_of_least_squares(case):
@@ -42,7 +43,8 @@ def test_sparse_projections(case):
     model, _, y = case
     pixels = np.array([40, 50, 60])
     s = np.random.default_rng(8).random((3, model.recon_shape[2]), dtype=np.float32)
-    gradient = jax.jit(jax.grad(lambda s, p: 0.5 * jnp.sum((operations.sparse_forward_project(model, s, p) - y) ** 2)))(s, pixels)
+    gradient = jax.jit(jax.grad(
+        lambda s, p: 0.5 * jnp.sum((operations.sparse_forward_project(model, s, p) - y) ** 2)))(s, pixels)
     expected = model.sparse_back_project(model.sparse_forward_project(s, pixels) - y, pixels)
     assert np.abs(gradient - expected).max() <= 1e-6 * np.abs(expected).max()
     assert np.array_equal(operations.sparse_back_project(model, y, pixels), model.sparse_back_project(y, pixels))
@@ -76,8 +78,10 @@ def test_errors_reach_the_caller(case):
 
 def test_the_example_learns():
     example = pathlib.Path(__file__).resolve().parents[2] / "examples/python/learned_prior.py"
-    done = subprocess.run([sys.executable, example, "--size", "24", "--steps", "30"], capture_output=True, text=True, check=True, timeout=300)
-    filtered, learned = (float(e) for e in re.search(r"back projection ([0-9.]+), learned ([0-9.]+)", done.stdout).groups())
+    done = subprocess.run([sys.executable, example, "--size", "24", "--steps", "30"], capture_output=True, text=True,
+                          check=True, timeout=300)
+    filtered, learned = (
+        float(e) for e in re.search(r"back projection ([0-9.]+), learned ([0-9.]+)", done.stdout).groups())
     assert learned < 0.8 * filtered
 
 

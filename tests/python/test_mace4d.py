@@ -9,9 +9,9 @@ import pytest
 
 import mbirk
 
-# The iterations amplify rounding errors by little: what is above these bounds is another formula. A volume is the result
-# of 15 iterations of reconstruction, and of 4 with 3 of the proximal map and at most 15 of the denoisers in each. An
-# iteration adds an error of about eps = 6e-8 times the square root of the 60 terms that a voxel sums.
+# The iterations amplify rounding errors by little: what is above these bounds is another formula. A volume is the
+# result of 15 iterations of reconstruction, and of 4 with 3 of the proximal map and at most 15 of the denoisers in
+# each. An iteration adds an error of about eps = 6e-8 times the square root of the 60 terms that a voxel sums.
 EPS = float(np.finfo(np.float32).eps) / 2
 START, END = 15 * 60**0.5 * EPS, (15 + 4 * 18) * 60**0.5 * EPS
 

@@ -30,7 +30,8 @@ def test_stubs_have_every_name_with_types():
     nodes = {n.name: n for n in stub().body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     own = {n for n in mbirk.__all__ if getattr(getattr(mbirk, n), "__module__", None) == "mbirk._core"}
     assert len(own) > 15 and own <= nodes.keys() | {n.target.id for n in stub().body if isinstance(n, ast.AnnAssign)}
-    functions = [f for n in nodes.values() for f in ([n] if isinstance(n, ast.FunctionDef) else n.body) if isinstance(f, ast.FunctionDef)]
+    functions = [f for n in nodes.values() for f in ([n] if isinstance(n, ast.FunctionDef) else n.body)
+                 if isinstance(f, ast.FunctionDef)]
     for f in functions:
         arguments = [a for a in f.args.posonlyargs + f.args.args + f.args.kwonlyargs if a.arg not in ("self", "values")]
         assert all(a.annotation for a in arguments) and f.returns, f.name
@@ -79,7 +80,8 @@ def test_the_example_of_the_first_screen():
 
 def test_the_demo(tmp_path):
     demo = REPOSITORY / "examples/python/demo_1.py"
-    done = subprocess.run([sys.executable, demo, "--size", "32", "--out", tmp_path], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run([sys.executable, demo, "--size", "32", "--out", tmp_path], capture_output=True, text=True,
+                          check=True, timeout=300)
     errors = [float(x) for x in re.findall(r"NRMSE ([0-9.]+)", done.stdout)]
     assert len(errors) == 2 and max(errors) < 0.35  # 0.27 at this size, 0.18 at 48 channels
     for geometry in ("parallel", "cone"):
@@ -89,8 +91,9 @@ def test_the_demo(tmp_path):
 
 def test_parameters_in_and_out(cone):
     model = cone[0]
-    values = dict(sharpness=np.float32(0.5), snr_db=40, positivity_flag=np.True_, recon_shape=np.array([12, 13, 5]), qggmrf_nbr_wts=[1, 2, 3.5],
-                  granularity=(1, 2, 4), partition_sequence=[0, 1, 2], alu_unit="mm", delta_voxel=0.75)  # fmt: skip
+    values = dict(sharpness=np.float32(0.5), snr_db=40, positivity_flag=np.True_, recon_shape=np.array([12, 13, 5]),
+                  qggmrf_nbr_wts=[1, 2, 3.5], granularity=(1, 2, 4), partition_sequence=[0, 1, 2], alu_unit="mm",
+                  delta_voxel=0.75)  # fmt: skip
     model.set_params(**values)
     names = list(values)
     assert model.get_params(names) == [0.5, 40.0, True, (12, 13, 5), (1.0, 2.0, 3.5), (1, 2, 4), (0, 1, 2), "mm", 0.75]
@@ -98,7 +101,8 @@ def test_parameters_in_and_out(cone):
     mask = np.zeros((12, 13), np.uint8)
     mask[3:9, 2:11] = 1
     model.set_params(use_ror_mask=mask)
-    assert np.array_equal(model.get_params("use_ror_mask"), mask) and np.array_equal(model.full_indices(), np.flatnonzero(mask))
+    assert (np.array_equal(model.get_params("use_ror_mask"), mask)
+            and np.array_equal(model.full_indices(), np.flatnonzero(mask)))
     with pytest.raises(ValueError, match="use_ror_mask"):
         model.set_params(use_ror_mask=2 * mask)
     assert model.params["sharpness"] == 0.5 and len(model.params) > 25
@@ -145,7 +149,8 @@ def test_masks_and_partitions():
     shape = (9, 11, 4)
     mask = mbirk.get_2d_ror_mask(shape)
     assert mask.shape == (9, 11) and np.array_equal(mbirk.gen_full_indices(shape), np.flatnonzero(mask))
-    assert mbirk.get_2d_ror_mask(shape, crop_radius_pixels=2).sum() < mask.sum() < 99 == len(mbirk.gen_full_indices(shape, use_ror_mask=False))
+    assert (mbirk.get_2d_ror_mask(shape, crop_radius_pixels=2).sum() < mask.sum() < 99
+            == len(mbirk.gen_full_indices(shape, use_ror_mask=False)))
     random = mbirk.gen_set_of_pixel_partitions(shape, [1, 3], seed=4)
     assert [len(p) for p in random] == [1, 3]
     assert np.array_equal(np.unique(random[1]), mbirk.gen_full_indices(shape))
@@ -157,7 +162,8 @@ def test_masks_and_partitions():
 
 def test_volumes():
     a = mbirk.generate_3d_shepp_logan_low_dynamic_range((16, 16, 9))
-    assert a.max() == 1 and mbirk.generate_3d_shepp_logan_reference((16, 16, 9)).max() == 2 and mbirk.gen_cube_phantom((16, 16, 9)).any()
+    assert (a.max() == 1 and mbirk.generate_3d_shepp_logan_reference((16, 16, 9)).max() == 2
+            and mbirk.gen_cube_phantom((16, 16, 9)).any())
     joined = mbirk.stitch_arrays([a[:, :, :6].copy(), a[:, :, 4:].copy()], 2)
     assert np.allclose(joined, a, atol=1e-6)
     median, least, greatest = mbirk.median_filter3d(a, return_min_max=True)
@@ -187,10 +193,12 @@ def test_cost(cone):
     # The sinogram is written once, and only the pixels inside the mask are read from the image.
     image, sinogram = len(model.full_indices()) * model.recon_shape[2], int(np.prod(model.sinogram_shape))
     assert cost["bytes_compulsory"] == 4 * (image + sinogram)
-    assert cost["bytes_accessed"] > cost["bytes_compulsory"] and cost["flops"] == sum(s["flops"] for s in cost["stages"])
+    assert (cost["bytes_accessed"] > cost["bytes_compulsory"]
+            and cost["flops"] == sum(s["flops"] for s in cost["stages"]))
     once, twice = (mbirk.cost(model, "recon", max_iterations=n)["flops"] for n in (1, 2))
     assert twice > once > 0
-    for operation in ("back_project", "compute_hessian_diagonal", "direct_filter", "direct_recon", "gen_weights", "prox_map"):
+    for operation in ("back_project", "compute_hessian_diagonal", "direct_filter", "direct_recon", "gen_weights",
+                      "prox_map"):
         assert mbirk.cost(model, operation)["flops"] > 0, operation
     with pytest.raises(ValueError, match='operation is "fly", expected one of back_project'):
         mbirk.cost(model, "fly")

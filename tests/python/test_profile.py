@@ -1,4 +1,5 @@
-"""mbirk.profile: tables of a run, from a file that is written here. The module needs no build, so it is loaded by its path."""
+"""mbirk.profile: tables of a run, from a file that is written here. The module needs no build, so it is loaded by its
+path."""
 import importlib.util
 import json
 import pathlib
@@ -11,13 +12,16 @@ profile = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(profile)
 
 RUN = {
-    "measurements": [{"operation": "x", "volume_size": 8, "run": 3, "time": 0.5, "samples": [{"time": 0.5}, {"time": 0.6}]}],
+    "measurements": [{"operation": "x", "volume_size": 8, "run": 3, "time": 0.5,
+                      "samples": [{"time": 0.5}, {"time": 0.6}]}],
     "cost_analysis": {"8": {"x": {"flops": 10, "source": "counted", "memory": {"peak": 7}, "stages": []}}},
-    "reconstructions": {"cone_mbir_recon": {"size": 8, "iterations": 15, "stages": [{"stage": "a", "seconds": 1.0, "share": 1.0}]}},
+    "reconstructions": {"cone_mbir_recon": {"size": 8, "iterations": 15,
+                                            "stages": [{"stage": "a", "seconds": 1.0, "share": 1.0}]}},
     "candidates": {
         "plan": {"headline": "h"},
         "operations": [{"operation": "x", "size": 8, "verdict": "not a candidate", "columns": {
-            "host": {"kind": "host", "device": "cpu", "seconds": [1, 2, 3], "transfer seconds": 0, "joules": 60, "source": "measured"},
+            "host": {"kind": "host", "device": "cpu", "seconds": [1, 2, 3], "transfer seconds": 0, "joules": 60,
+                     "source": "measured"},
             "gpu": [], "fpga": []}}]},
 }
 
