@@ -157,5 +157,14 @@ template <class T, class Context> void put(Context const& ctx, T const* from, in
   if constexpr (on_device<Context>) detail::upload(ctx, to, from, static_cast<std::size_t>(count) * sizeof(T));
   else std::copy_n(from, count, to);
 }
+/// Copies `count` elements from memory of the policy to host memory, and waits for it; both sides are dense.
+template <class T, class Context> void get(Context const& ctx, T const* from, index_t count, T* to) {
+  if (count == 0) return;
+  if constexpr (on_device<Context>) {
+    auto const bytes = static_cast<std::size_t>(count) * sizeof(T);
+    [[maybe_unused]] auto const noted = detail::observe_copy(ctx, "MemcpyDtoH", bytes);
+    ctx.exec.download(to, from, bytes);
+  } else std::copy_n(from, count, to);
+}
 
 }  // namespace mbirk

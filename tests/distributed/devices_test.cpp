@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -97,6 +97,8 @@ TEST(devices, reconstructions_are_those_of_one_device) {
     for (std::size_t k = 0; k < mine.log.alpha_values.size(); ++k) {
       EXPECT_NEAR(mine.log.alpha_values[k], expected.log.alpha_values[k], 1e-5 * expected.log.alpha_values[k]);
       EXPECT_NEAR(mine.log.fm_rmse[k], expected.log.fm_rmse[k], 1e-5 * expected.log.fm_rmse[k]);
+      EXPECT_NEAR(mine.log.stop_threshold_change_pct[k], expected.log.stop_threshold_change_pct[k],
+                  1e-5 * expected.log.stop_threshold_change_pct[k]);
       EXPECT_EQ(std::ssize(mine.log.delta_norm_per_slice[k]), data().scan.recon_shape()[2]);
     }
     EXPECT_EQ(mine.log.sigma_y, expected.log.sigma_y);
@@ -149,6 +151,16 @@ TEST(devices, states_pass_between_devices_and_the_host) {
   expect_close(run_on_devices(ranks, c, resume(other)).image, whole.image);
 }
 
+TEST(devices, ranks_on_the_host_and_on_devices_do_not_mix) {
+  if (world().size() == 1) return;
+  auto const c = cases()[0];
+  EXPECT_EQ(message_of<parameter_error>([&] {
+              if (world().rank() == 0) run_on_devices(world(), c);
+              else run(world(), c);
+            }),
+            "recon: ranks differ in having the slab on a device, expected the same on all");
+}
+
 /// A volume that is larger than a device: slabs are copied there one after the other.
 TEST(devices, slabs_in_turn_have_the_result_of_slabs_on_the_host) {
   if (world().rank() > 0) return;  // one process has all slabs
@@ -185,6 +197,9 @@ TEST(devices, slabs_in_turn_have_the_result_of_slabs_on_the_host) {
     auto const found = run(context{exec::emulated(), instrument::none{}}, proximal, of_device);
     expect_close(of_device, of_host);
     EXPECT_EQ(found.num_iterations, expected.num_iterations);
+    for (std::size_t k = 0; k < found.stop_threshold_change_pct.size(); ++k)
+      EXPECT_NEAR(found.stop_threshold_change_pct[k], expected.stop_threshold_change_pct[k],
+                  1e-5 * expected.stop_threshold_change_pct[k]);
     EXPECT_FLOAT_EQ(static_cast<float>(found.sigma_y), static_cast<float>(expected.sigma_y));
   }
 }

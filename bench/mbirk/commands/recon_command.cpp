@@ -63,14 +63,11 @@ std::vector<float> allocate(double elements, char const* name) {
 partial_result reconstruct_in_parts(recon_context const& ctx, reconstructor const& on, recon_command const& o,
                                     measurement_source const& source, geometry_file const& g,
                                     recon_options const& options, std::vector<memory_item> const& other,
-                                    memory_budget const& memory, run_watch& watch) {
-  memory_limits const limits{memory.limit(), on.free_device_memory()};
+                                    memory_budget const& memory, memory_limits const& limits, run_watch& watch) {
   auto const shape = recon_shape_of(g.scan);
   auto const begin = [&](std::vector<memory_item> const& items, std::string const& parts) {
     check_memory(o, items, memory.available());
-    if (!o.quiet)
-      say("larger than memory{}: {}\n",
-          limits.device ? fmt::format(" (of the device {})", bytes_text(*limits.device)) : std::string(), parts);
+    if (!o.quiet) say("larger than memory: {}\n", parts);
   };
   if (works_in_slabs(o, g)) {
     auto const plan = plan_slabs(ctx.exec, g, other, limits);
@@ -148,10 +145,16 @@ int reconstruct(recon_command const& o) {
   needed.insert(needed.end(), other.begin(), other.end());
   bool const fits = total_bytes(needed) <= memory.limit();
   if (policy.device() && !o.quiet) say("device: {}\n", policy.device()->device);
-  auto const of_device = on->free_device_memory();
-  bool const fits_device = !of_device || device_memory(host, scan, options, {vcd, weighted}) <= *of_device;
+  memory_limits const limits{memory.limit(), policy.has_blocks(), on->free_device_memory()};
+  // Slabs save no state, so with one to save or to resume a prediction is no reason for them.
+  bool const has_state = !o.checkpoint.empty() || !o.resume.empty();
+  double const on_device = limits.device ? device_memory(host, scan, options, {vcd, weighted}) : 0;
+  bool const fits_device = !limits.device || on_device <= *limits.device || has_state;
   if ((!fits || !fits_device) && works_in_parts(o, g)) {
-    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, memory, watch);
+    if (!fits_device && !o.quiet)
+      say("the device has {} free of {} that are predicted to be needed\n", bytes_text(*limits.device),
+          bytes_text(on_device));
+    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, memory, limits, watch);
     corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
     if (!o.quiet)
       for (auto const& line : corrected) say("{}\n", line);

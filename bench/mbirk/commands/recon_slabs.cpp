@@ -74,7 +74,7 @@ bool works_in_slabs(recon_command const& o, geometry_file const& g) {
 
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
                      memory_limits const& limits) {
-  auto const plan = [&](index_t slices) { return plan_of(host, g, limits.device.has_value(), other, slices); };
+  auto const plan = [&](index_t slices) { return plan_of(host, g, limits.on_device, other, slices); };
   return largest_slabs(slices_of(g), limits, plan, [&](index_t slices) {
     return device_memory(host, slab_of(g, slices).scan, {}, {.vcd = false});
   });

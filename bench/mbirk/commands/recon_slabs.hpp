@@ -1,5 +1,5 @@
 // Filtered back projection in parallel beam, where slices do not depend on each other, of a scan that is larger than
-// memory: slab by slab, to the same bits as in memory.
+// memory, or than a device: slab by slab, on the host to the same bits as in memory.
 #pragma once
 
 #include <algorithm>
@@ -59,9 +59,11 @@ template <class PlanOf> slab_plan largest_slabs(index_t slices, double limit, Pl
   return plan;
 }
 
-/// Bytes that a reconstruction may take: of the memory of the host and, where it runs on a device, of that.
+/// Bytes that a reconstruction may take: of the memory of the host and, where it runs on a device with memory of its
+/// own, of that. Arrays of emulated devices are not counted.
 struct memory_limits {
   double host = std::numeric_limits<double>::infinity();
+  bool on_device = false;
   std::optional<double> device = {};
 };
 
@@ -77,6 +79,7 @@ slab_plan largest_slabs(index_t slices, memory_limits const& limits, PlanOf cons
   return fits.slices < plan.slices ? plan_of(fits.slices) : plan;
 }
 
+/// The largest slabs within the limits, multiples of 32 slices; the smallest where none fits.
 /// @param other  memory besides that of the slab and of this program as it is.
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
                      memory_limits const& limits);

@@ -85,19 +85,15 @@ slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_f
                       memory_limits const& limits) {
   index_t const all = std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
   bool const weighted = o.weights != "unweighted";
-  auto const items_of = [&](index_t slices, bool on_device) {
-    auto const part = slab_of(g, slices);
-    return memory_of_slabs(host, std::get<parallel_scan>(part.scan), all, options,
-                           {.weighted = weighted, .on_device = on_device});
-  };
+  auto const scan_of = [&](index_t slices) { return std::get<parallel_scan>(slab_of(g, slices).scan); };
   auto const plan_of = [&](index_t slices) {
-    slab_plan plan{slices, items_of(slices, limits.device.has_value())};
+    slab_plan plan{slices, memory_of_slabs(host, scan_of(slices), all, options,
+                                           {.weighted = weighted, .on_device = limits.on_device})};
     add_program_memory(plan.memory, other);
     return plan;
   };
-  // A device has what the host would need.
   return largest_slabs(all, limits, plan_of, [&](index_t slices) {
-    return device_factor * total_bytes(items_of(slices, false));
+    return device_memory_of_slabs(host, scan_of(slices), all, options, weighted);
   });
 }
 

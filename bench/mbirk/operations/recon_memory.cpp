@@ -18,6 +18,9 @@ double product(std::array<index_t, 3> const& shape) {
   return static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]);
 }
 
+/// Elements of a pack of a device.
+constexpr index_t device_pack = 32;
+
 /// The options of a run that is only sized: it uses each partition that the iterations would use and makes a
 /// checkpoint if it `saves`, but repeats the last partition once only.
 recon_options sized_options(recon_options o, bool saves) {
@@ -101,8 +104,24 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
 double device_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                      memory_question question) {
   question.on_device = false;
-  question.saves = false;
-  return device_factor * total_bytes(recon_memory(host, scan, options, question));
+  auto of_device = options;
+  of_device.resume = nullptr;  // on the host
+  auto items = recon_memory(host, scan, of_device, question);
+  std::erase_if(items, [](memory_item const& item) { return item.name == "copy for a checkpoint"; });
+  index_t const rows = std::visit([](auto const& s) { return s.sinogram_shape()[1]; }, scan);
+  double const packs =
+      static_cast<double>(round_up(rows, device_pack)) / static_cast<double>(std::max<index_t>(1, rows));
+  return 1.1 * packs * total_bytes(items);
+}
+
+double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
+                              recon_options const& options, bool weighted) {
+  double const bytes = device_memory(host, slab, options, {.weighted = weighted, .saves = false});
+  auto const [rows, cols, depth] = slab.recon_shape();
+  if (depth >= slices) return bytes;
+  // A pack below, and a slice above; the values of a slice on their way.
+  index_t const column = round_up(device_pack + depth + 1, device_pack);
+  return bytes + 4 * product({rows, cols, column + 1});
 }
 
 std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,

@@ -45,11 +45,13 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
                                       memory_question const& question,
                                       double limit = std::numeric_limits<double>::infinity());
 
-/// A device needs the arrays of the host, and a tenth more for lists, and columns in whole packs of 32.
-inline constexpr double device_factor = 1.1;
-/// Bytes of a device that a reconstruction on it needs.
+/// A prediction of the bytes of a device that a reconstruction on it takes: the arrays of the host, whose rows of the
+/// detector are in whole packs of 32 there, and a tenth for lists.
 double device_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                      memory_question question);
+/// The same for distributed::recon_in_slabs. @param slab  the largest; @param slices  of the whole
+double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
+                              recon_options const& options, bool weighted);
 
 /// recon_memory of distributed::recon_in_slabs. @param slab  the largest; @param slices  of the whole
 std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,

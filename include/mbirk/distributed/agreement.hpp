@@ -19,7 +19,7 @@ namespace mbirk::distributed {
 namespace detail {
 
 /// The errors that keep their type when another rank throws them.
-enum class failure : std::int64_t { none, other, shape, parameter, index, io, allocation, thread };
+enum class failure : std::int64_t { none, other, shape, parameter, index, io, allocation, thread, device };
 
 struct failed { failure kind = failure::none; std::string what; };
 
@@ -40,6 +40,8 @@ template <class F> failed failure_of(F const& f) {
     return {failure::allocation, e.what()};
   } catch (thread_error const& e) {
     return {failure::thread, e.what()};
+  } catch (device_error const& e) {
+    return {failure::device, e.what()};
   } catch (communication_error const&) {
     throw;  // nothing can be agreed upon
   } catch (std::bad_alloc const&) {
@@ -60,6 +62,7 @@ template <class F> failed failure_of(F const& f) {
     case failure::io: throw io_error(f.what, here);
     case failure::allocation: throw allocation_error(f.what, here);
     case failure::thread: throw thread_error(f.what, here);
+    case failure::device: throw device_error(f.what, here);
     default: throw error(f.what, here);
   }
 }

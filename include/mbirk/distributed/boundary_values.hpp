@@ -21,30 +21,32 @@ template <class T, class Values, class F> void each_pixel(view<T, 3> const& v, V
     for (index_t j = 0; j < v.extent(1); ++j) f(v(i, j, 0), values[n++]);
 }
 
-/// Copies a slice to the host. @param slice  (rows, cols, 1), with rows that follow each other; as many as `to` has
+/// Copies a slice to the host.
+/// @param slice   (rows, cols, 1), with rows that follow each other; as many elements as `to` has
+/// @param packed  on a device room for as many
 template <class Context>
-void fetch_slice(Context const& ctx, view<float const, 3> const& slice, std::vector<float>& to) {
+void fetch_slice(Context const& ctx, view<float const, 3> const& slice, temporary<float, Context> const& packed,
+                 std::vector<float>& to) {
   using B = typename Context::backend;
   if constexpr (on_device<Context>) {
     index_t const pixels = std::ssize(to);
-    temporary<float, Context> const packed(ctx, "boundary slice", pixels);
     launch(ctx, ceil_div(pixels, kernel::copy_slab_columns<B>::batch),
            kernel::copy_slab_columns<B>{observe(ctx, slice, "boundary slice", array_role::argument),
                                         observe(ctx, packed), slice.stride(1), 1, 1, pixels});
-    host_copy const values(ctx, packed);
-    to.assign(values.begin(), values.end());
+    get(ctx, packed.data(), pixels, to.data());
   } else {
     each_pixel(slice, to, [](float x, float& value) { value = x; });
   }
 }
 
-/// Copies a slice from the host. @param slice  as in fetch_slice
+/// Copies a slice from the host. @param slice, packed  as in fetch_slice
 template <class Context>
-void store_slice(Context const& ctx, std::vector<float> const& from, view<float, 3> const& slice) {
+void store_slice(Context const& ctx, std::vector<float> const& from, temporary<float, Context> const& packed,
+                 view<float, 3> const& slice) {
   using B = typename Context::backend;
   if constexpr (on_device<Context>) {
     index_t const pixels = std::ssize(from);
-    device_table const packed(ctx, from, "boundary slice");
+    put(ctx, from.data(), pixels, packed.data());
     launch(ctx, ceil_div(pixels, kernel::copy_slab_columns<B>::batch),
            kernel::copy_slab_columns<B>{observe(ctx, packed), observe(ctx, slice, "recon", array_role::output), 1,
                                         slice.stride(1), 1, pixels});
@@ -54,18 +56,20 @@ void store_slice(Context const& ctx, std::vector<float> const& from, view<float,
 }
 
 /// Adds values to the pixels of a subset in a slice, one after the other, so that repeated pixels get both.
-/// @param slice  (rows, cols, 1)
-template <class Context> void add_to_slice(Context const& ctx, vcd_subset<Context> const& subset,
-                                           std::vector<float> const& values, view<float, 3> const& slice) {
+/// @param packed  on a device room for the values
+/// @param slice   (rows, cols, 1)
+template <class Context>
+void add_to_slice(Context const& ctx, vcd_subset<Context> const& subset, std::vector<float> const& values,
+                  temporary<float, Context> const& packed, view<float, 3> const& slice) {
   using B = typename Context::backend;
   if constexpr (on_device<Context>) {
     // x += 1 d for a direction d of one slice.
     auto const ranges = subset.ranges.all();
-    device_table const direction(ctx, values, "boundary values");
+    put(ctx, values.data(), std::ssize(values), packed.data());
     temporary<double, Context> const change(ctx, "change sums", ranges.size()),
         squares(ctx, "slice sums", ranges.size() * B::lanes);
     kernel::vcd_update<B> kernel{observe(ctx, subset.pixels),
-                                 observe(ctx, direction),
+                                 observe(ctx, packed),
                                  observe(ctx, slice, "recon", array_role::output),
                                  slice.extent(1),
                                  1,

@@ -1,7 +1,6 @@
 // Arrays of the host where the kernels of a policy find them. Not for users.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <type_traits>
 
@@ -12,10 +11,12 @@ namespace mbirk::distributed::detail {
 /// Values in the memory of the host itself, or on a device a copy of them.
 template <class Context> class device_values {
  public:
-  device_values(Context const& ctx, char const* name, float* values, index_t count) : ctx_(ctx), values_(values) {
+  /// @param needed  whether the values are read, rather than only written
+  device_values(Context const& ctx, char const* name, float* values, index_t count, bool needed = true)
+      : ctx_(ctx), values_(values) {
     if constexpr (on_device<Context>) {
       copy_.emplace(ctx, name, count);
-      put(ctx, values, count, copy_->data());
+      if (needed) put(ctx, values, count, copy_->data());
     }
   }
   float* data() const noexcept {
@@ -24,7 +25,7 @@ template <class Context> class device_values {
   }
   /// Makes the values of the host those of the device.
   void copy_back() const {
-    if constexpr (on_device<Context>) std::ranges::copy(host_copy(ctx_, *copy_), values_);
+    if constexpr (on_device<Context>) get(ctx_, copy_->data(), copy_->size(), values_);
   }
 
  private:

@@ -30,7 +30,8 @@ inline constexpr bool runs_in_ranks =
     Context::backend::has_data && (std::same_as<Geometry, parallel_geometry> || !on_device<Context>);
 
 /// The values of the scan on which ranks must agree.
-inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image) {
+/// @param device  whether this rank has its slab on a device
+inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image, bool device) {
   auto const g = make_geometry(slab.whole());
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
   return {{"the number of slices", slab.slices()},
@@ -41,7 +42,8 @@ inline std::vector<common_value> common_values(parallel_slab const& slab, view<f
           {"the pitches or the channel offset", of(g.delta_det_channel, g.det_channel_offset, g.delta_x, g.delta_y)},
           {"the angles", of(slab.scan().angles())},
           {"the mask", of(slab.scan().mask())},
-          {"the instruction set", of(instruction_set())}};
+          {"the instruction set", of(instruction_set())},
+          {"having the slab on a device", device ? 1 : 0}};
 }
 /// The values of the options on which ranks must agree.
 inline std::vector<common_value> common_values(bool weighted, recon_options const& o) {
@@ -104,7 +106,7 @@ void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& sol
   bool const empty = slab.slices() == 0 || element_count(slab.scan().sinogram_shape()) == 0 || image.size() == 0;
   check_options(ranks, solver, empty, weighted, o, operation, [&] {
     more();
-    return common_values(slab, image);
+    return common_values(slab, image, Solver::runs_on_device);
   });
   // Every slab but the last ends with a unit; slabs made for another number of ranks would not meet.
   auto const expected = slices_of(slab.slices(), ranks.rank(), ranks.size());

@@ -134,15 +134,16 @@ template <class Context, class Solve> class slab_sweeps {
     auto const y_shape = sinogram_of(s).extents(), x_shape = image_of(s).extents();
     auto const samples = static_cast<index_t>(element_count(y_shape)),
                voxels = static_cast<index_t>(element_count(x_shape));
+    bool const begins_with_image = std::holds_alternative<view<float const, 3>>(options.init_recon);
     device_values const y(ctx_, "sinogram of a slab", sinogram_.data(), samples),
         w(ctx_, "weights of a slab", weights_.data(), arrays_.weighted ? samples : 0),
-        x(ctx_, "image of a slab", image_.data(), voxels);
+        x(ctx_, "image of a slab", image_.data(), voxels, begins_with_image);
     view<float const, 3> const sinogram(y.data(), y_shape);
     std::optional<view<float const, 3>> weights;
     if (arrays_.weighted) weights.emplace(w.data(), y_shape);
     view<float, 3> const image(x.data(), x_shape);
     auto o = options;
-    if (std::holds_alternative<view<float const, 3>>(o.init_recon)) o.init_recon = view<float const, 3>(image);
+    if (begins_with_image) o.init_recon = view<float const, 3>(image);
     f(solver(ctx_, between, part.scan(), sinogram, weights, image, o, operation_), sinogram, weights);
     x.copy_back();
   }

@@ -20,7 +20,6 @@ using namespace mbirk::detail;
 
 /// A slice of each neighbour, of all pixels or of a subset: what is sent, what is received.
 struct boundary_slices {
-  static constexpr char const* name = "boundary slices";  // of the exchange of all pixels
   std::vector<float> to_below, to_above, from_below, from_above;
 
   void resize(index_t pixels, bool below, bool above) {
@@ -43,6 +42,8 @@ template <class Context, communicator Comm> class slab_image {
   using pending_exchange = decltype(std::declval<Comm const&>().start_exchange("", neighbour_exchange{}));
 
  public:
+  static constexpr bool dense = false;  // there may be slices of the neighbours between voxel columns
+
   /// @param coupled  whether slices of the neighbours are needed
   slab_image(Context const& ctx, Comm const& ranks, view<float, 3> image, bool coupled)
       : ctx_(ctx),
@@ -58,6 +59,7 @@ template <class Context, communicator Comm> class slab_image {
         pixels_(image.extent(0) * image.extent(1)) {
     if (!below_ && !above_) return;
     memory_.emplace(ctx, "image with slices of the neighbours", pixels_ * column_);
+    packed_.emplace(ctx, "boundary values", on_device<Context> ? pixels_ : 0);  // a subset has no more pixels
     clear(ctx, *memory_);
   }
 
@@ -120,11 +122,11 @@ template <class Context, communicator Comm> class slab_image {
     boundary_slices all;
     all.resize(pixels_, below_, above_);
     index_t const count = image_.extent(2);
-    if (below_) fetch_slice(ctx_, slice(0), all.to_below);
-    if (above_) fetch_slice(ctx_, slice(count - 1), all.to_above);
-    ranks_.start_exchange(boundary_slices::name, all.exchange()).wait();
-    if (below_) store_slice(ctx_, all.from_below, slice(-1));
-    if (above_) store_slice(ctx_, all.from_above, slice(count));
+    if (below_) fetch_slice(ctx_, slice(0), *packed_, all.to_below);
+    if (above_) fetch_slice(ctx_, slice(count - 1), *packed_, all.to_above);
+    ranks_.start_exchange("boundary slices", all.exchange()).wait();
+    if (below_) store_slice(ctx_, all.from_below, *packed_, slice(-1));
+    if (above_) store_slice(ctx_, all.from_above, *packed_, slice(count));
   }
   /// Sends alpha d of the boundary slices without waiting for it: receive_boundaries() does so after the next back
   /// projection. Whether the data travel meanwhile depends on the engine. The subset must live until then.
@@ -134,7 +136,8 @@ template <class Context, communicator Comm> class slab_image {
     boundaries_.resize(subset.size(), below_, above_);
     index_t const count = image_.extent(2);
     auto const fetch = [&](index_t slice, std::vector<float>& to) {
-      fetch_slice(ctx_, view<float const, 3>(d.direction().data() + slice, {1, subset.size(), 1}, {0, count, 1}), to);
+      view<float const, 3> const of_pixels(d.direction().data() + slice, {1, subset.size(), 1}, {0, count, 1});
+      fetch_slice(ctx_, of_pixels, *packed_, to);
       for (auto& x : to) x *= alpha.get();
     };
     if (below_) fetch(0, boundaries_.to_below);
@@ -147,8 +150,9 @@ template <class Context, communicator Comm> class slab_image {
     if (!in_flight_) return;
     [[maybe_unused]] auto const guard = ctx_.instr.stage("boundaries");
     in_flight_->messages.wait();
-    if (below_) add_to_slice(ctx_, in_flight_->subset, boundaries_.from_below, slice(-1));
-    if (above_) add_to_slice(ctx_, in_flight_->subset, boundaries_.from_above, slice(image_.extent(2)));
+    if (below_) add_to_slice(ctx_, in_flight_->subset, boundaries_.from_below, *packed_, slice(-1));
+    if (above_)
+      add_to_slice(ctx_, in_flight_->subset, boundaries_.from_above, *packed_, slice(image_.extent(2)));
     in_flight_.reset();
   }
 
@@ -172,6 +176,7 @@ template <class Context, communicator Comm> class slab_image {
   bool below_, above_;  // whether there is a neighbour whose slice is needed
   index_t lead_, length_, column_, pixels_;  // slices before those of this rank, all, and between voxel columns
   std::optional<temporary<float, Context>> memory_;  // (pixels, column)
+  std::optional<temporary<float, Context>> packed_;  // boundary values on their way between a device and the host
   boundary_slices boundaries_;
   std::optional<in_flight> in_flight_;  // after boundaries_, which its messages refer to
 };

@@ -2,6 +2,7 @@
 // other model of this policy. Not for users.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>

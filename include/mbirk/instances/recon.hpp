@@ -71,6 +71,7 @@
   X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                          \
   X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<3>>, kernel::no_scratch>)                          \
   X(kernel::on_warps<kernel::device_reduce<B, kernel::vcd_line_search>, kernel::no_scratch>)                        \
+  X(kernel::on_warps<kernel::absolute_unit_sums<B>, kernel::no_scratch>)                                            \
   X(kernel::on_warps<kernel::copy_slab_columns<B>, kernel::no_scratch>)                                             \
   X(kernel::on_warps<kernel::vcd_direction<B, kernel::slab_prior<B, kernel::qggmrf_cylinder<B>>>, kernel::no_scratch>)
 

@@ -59,6 +59,8 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
   using subsets_of_part = std::vector<std::unique_ptr<subset_of_part>>;
 
  public:
+  static constexpr bool runs_on_device = on_device<Context>;
+
   vcd_solver(Context const& ctx, Part const& part, scan<Geometry> const& s, view<float const, 3> sinogram,
              std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
              char const* operation)

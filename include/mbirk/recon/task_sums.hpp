@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mbirk/kernel/shared/error_sinogram.hpp"
+#include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/kernel/shared/vcd.hpp"
 #include "mbirk/recon/initial_fit.hpp"
 #include "mbirk/recon/step_search.hpp"
@@ -118,10 +119,19 @@ template <class Context, class P> class task_sums {
       all.moved += changes[0];
     }
     [[maybe_unused]] auto const guard = ctx_.instr.stage("norm");
-    index_t const voxels = image.slices().size(), tasks = ceil_div(voxels, kernel::voxel_block);
-    temporary<double, Context> sums(ctx_, "norm sums", tasks);
-    launch(ctx_, tasks, kernel::absolute_sum<B>{image.observe_slices(), observe(ctx_, sums), voxels});
-    all.norm = reduce(ctx_, sums);
+    if constexpr (Image::dense) {
+      index_t const voxels = image.slices().size(), tasks = ceil_div(voxels, kernel::voxel_block);
+      temporary<double, Context> sums(ctx_, "norm sums", tasks);
+      launch(ctx_, tasks, kernel::absolute_sum<B>{image.observe_slices(), observe(ctx_, sums), voxels});
+      all.norm = reduce(ctx_, sums);
+    } else {
+      index_t const tasks = ceil_div(image.pixels(), kernel::absolute_unit_sums<B>::batch);
+      temporary<double, Context> sums(ctx_, "norm sums", kernel::units_of<B>(slices_) * tasks);
+      launch(ctx_, tasks,
+             kernel::absolute_unit_sums<B>{image.observe_slices(), observe(ctx_, sums), image.columns(),
+                                           image.pixels()});
+      all.norm = reduce(ctx_, sums);
+    }
     return all;
   }
   /// sqrt of the sum of (alpha d)^2 in this iteration, per slice.

@@ -1,7 +1,7 @@
 // Sums of an iterative reconstruction in parallel beam on the host. A kernel leaves a number for each unit of slices
 // and task; the tasks of a unit are added in their order, by the process that has the unit, and the units in their
-// order, by every process. Therefore no bit depends on how many processes share the slices. task_sums.hpp is the other
-// model of this policy. Not for users.
+// order, by every process. Therefore no bit depends on how many processes share the slices. task_sums.hpp, and
+// rank_sums.hpp and band_sums.hpp of distributed are the other models of this policy. Not for users.
 #pragma once
 
 #include <algorithm>

@@ -107,7 +107,7 @@ template <class Context, class Geometry, class Part> class vcd_state {
   std::vector<double> slice_norms() const { return sums_.slice_norms(); }
 
   /// Updates one subset: direction, line search, updates; `place` is its position in the iteration. On a device nothing
-  /// waits.
+  /// waits, unless several ranks share the sums.
   template <class Prior>
   void update(Prior const& prior, subset_part const& subset, index_t place, step_part& step,
               vcd_settings const& o) {

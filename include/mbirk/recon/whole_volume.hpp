@@ -28,6 +28,8 @@ template <class Context> class whole_image {
   using B = typename Context::backend;
 
  public:
+  static constexpr bool dense = true;  // voxel columns follow each other
+
   whole_image(Context const& ctx, view<float, 3> image) : ctx_(ctx), image_(image) {}
 
   view<float, 3> slices() const noexcept { return image_; }
