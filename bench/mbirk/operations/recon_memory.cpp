@@ -37,7 +37,10 @@ recon_options sized_options(recon_options o, bool saves) {
 }  // namespace
 
 void put_largest_first(std::vector<memory_item>& items) {
-  std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+  // Not std::stable_sort, which clang finds deprecated in libstdc++ 12. There are some dozen items.
+  auto const larger = [](memory_item const& a, memory_item const& b) { return a.bytes > b.bytes; };
+  for (auto item = items.begin(); item != items.end(); ++item)
+    std::rotate(std::upper_bound(items.begin(), item, *item, larger), item, item + 1);
 }
 
 std::vector<memory_item> memory_items(std::vector<instrument::sized_array> const& arrays) {
