@@ -51,7 +51,7 @@ band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<me
   plan.memory.push_back({"lists of pixels", 24 * pixels_of_band + bytes(4, all_rows, cols)});
   plan.memory.insert(plan.memory.end(), other.begin(), other.end());
   plan.memory.push_back({"program itself", static_cast<double>(resident_bytes())});
-  std::ranges::stable_sort(plan.memory, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+  put_largest_first(plan.memory);
   return plan;
 }
 

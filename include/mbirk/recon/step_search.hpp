@@ -61,8 +61,8 @@ template <class Context, int Changes> class step_search {
     }
   }
 
-  /// As find, where several processes share the sums: `all` adds those of this process to those of the others. Waits
-  /// for a device. @throws error if the step is not finite.
+  /// Finds a step as `find` does, where several processes share the sums: `all` adds those of this process to those of
+  /// the others, and the call waits for a device. @throws error if the step is not finite.
   template <class Formula, class All>
   kernel::step_length find_of_all(index_t subset, Formula const& formula, partial_sums const& pairs,
                                   partial_sums const& more, All const& all) {
