@@ -187,9 +187,10 @@ class Harness:
             jobs = []
             for n in self.chosen(scenario, kind, counts[kind]):
                 if kind == "any":
-                    jobs.append((kind, n, n, "kill", not scenario.most))
+                    jobs.append((kind, n, n, "kill", scenario.has_next_run()))
                     continue
-                jobs.append((kind, n, n, ERRORS[kind], not scenario.most and (kind != "memory" or n % 16 == 0)))
+                next_run = scenario.has_next_run() and (kind != "memory" or n % 16 == 0)
+                jobs.append((kind, n, n, ERRORS[kind], next_run))
                 if kind in ("write", "open", "sync") and not (self.share and scenario.most):
                     jobs.append((kind, n, 1 << 60, ERRORS[kind], False))
                 if kind == "print":
@@ -206,7 +207,7 @@ class Harness:
             ended = "reported"
         else:
             ended = self.check(scenario, folder, run, where, allowed=allowed, silent=silent)
-        if not scenario.most:
+        if scenario.has_next_run():
             self.check_next(scenario, folder, where)
         shutil.rmtree(folder)
         return ended

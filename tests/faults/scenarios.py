@@ -94,6 +94,10 @@ class Scenario:
     def next_arguments(self, folder):
         return self.arguments
 
+    def has_next_run(self):
+        """Whether each run is followed by one that mends everything: unless it takes too long, and shows nothing."""
+        return not self.most or self.checkpoint is not None
+
     def reports_failures(self, folder):
         """Whether a result names what failed, so that exit code 1 needs no line."""
         return False
@@ -184,14 +188,26 @@ def recon_slabs(harness):
     return made
 
 
-def recon_sweeps(harness):
+class ReconSweeps(Scenario):
     """An iterative reconstruction that does not fit into the memory it may take: two sweeps over four slabs."""
-    inputs = {"sinogram.npy": sinogram(rows=512, channels=96), "angles.npy": angles()}
-    arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--max-iterations", "2",
-                 "--slab-sweeps", "2", "--memory-limit", "46MiB", "--out", "out.npy", "--threads", "1", "--quiet"]
-    made = Scenario(harness, "recon sweeps", inputs, arguments, ["out.npy", "out.json", "out.png"], old=["out.npy"])
-    made.most = 300
-    return made
+    checkpoint = "state"
+    most = 300
+
+    def __init__(self, harness):
+        inputs = {"sinogram.npy": sinogram(rows=512, channels=96), "angles.npy": angles()}
+        arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--max-iterations", "2",
+                     "--slab-sweeps", "2", "--memory-limit", "46MiB", "--out", "out.npy", "--checkpoint", "state",
+                     "--threads", "1", "--quiet"]
+        super().__init__(harness, "recon sweeps", inputs, arguments, ["out.npy", "out.json", "out.png"],
+                         ["state", "state.slices"], old=["out.npy"])
+
+    def next_arguments(self, folder):
+        resume = ["--resume", "state"] if (folder / "state").exists() else []
+        return [*self.arguments, *resume]
+
+
+def recon_sweeps(harness):
+    return ReconSweeps(harness)
 
 
 def calibrate(harness):

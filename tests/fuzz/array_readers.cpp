@@ -9,6 +9,7 @@
 
 #include "mbirk/io/checkpoint.hpp"
 #include "mbirk/io/npy.hpp"
+#include "mbirk/io/slabs_checkpoint.hpp"
 #include "mbirk/profile/live_memory.hpp"
 #include "reader.hpp"
 
@@ -58,8 +59,38 @@ void read_checkpoint_input(std::string_view input) {
          "a state changed by writing and reading");
 }
 
-/// Changes bytes, then makes the arrays as long as the text says if they are small, and repairs the checksum, because
-/// an input with a wrong one is refused before its fields matter.
+void read_slabs_input(std::string_view input) {
+  auto const path = write_scratch("input.slabs", input);
+  distributed::slabs_state state;
+  std::string note;
+  if (!accepts([&] { state = load_slabs_checkpoint(path, &note); }, path.string())) return;
+  auto const again = scratch_folder() / "again.slabs", third = scratch_folder() / "third.slabs";
+  save_slabs_checkpoint(again, state, note);
+  std::string note_again;
+  auto const copy = load_slabs_checkpoint(again, &note_again);
+  save_slabs_checkpoint(third, copy, note_again);
+  expect(note == note_again && mbirk::detail::read_text(again) == mbirk::detail::read_text(third),
+         "a state changed by writing and reading");
+}
+
+/// Gives a mutated text its checksum, because an input with a wrong one is refused before its fields matter.
+std::size_t with_checksum(std::string text, std::uint8_t* data, std::size_t size, std::size_t most) {
+  constexpr auto tail = mbirk::detail::checkpoint_tail;
+  if (text.size() < tail) text.resize(tail);
+  mbirk::detail::crc32 sum;
+  sum.add(text.data(), text.size() - tail);
+  text.replace(text.size() - tail, tail, sum.line());
+  if (text.size() > most) return size;
+  std::memcpy(data, text.data(), text.size());
+  return text.size();
+}
+std::size_t mutate_slabs(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  size = mutate_bytes(data, size, most);
+  if (seed % 16 == 0) return size;
+  return with_checksum({reinterpret_cast<char const*>(data), size}, data, size, most);
+}
+
+/// Changes bytes, then makes the arrays as long as the text says if they are small.
 std::size_t mutate_checkpoint(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   constexpr auto tail = mbirk::detail::checkpoint_tail;
   size = mutate_bytes(data, size, most);
@@ -77,13 +108,7 @@ std::size_t mutate_checkpoint(std::uint8_t* data, std::size_t size, std::size_t 
     };
     text.resize(header + 1 + 4 * (2 * floats_of("\nrecon_shape") + floats_of("\nsinogram_shape")) + tail);
   }
-  if (text.size() < tail) text.resize(tail);
-  mbirk::detail::crc32 sum;
-  sum.add(text.data(), text.size() - tail);
-  text.replace(text.size() - tail, tail, sum.line());
-  if (text.size() > most) return size;
-  std::memcpy(data, text.data(), text.size());
-  return text.size();
+  return with_checksum(std::move(text), data, size, most);
 }
 
 /// The file of a process that runs is locked by it. An input is laid over a valid page, whose size is part of the
@@ -124,7 +149,10 @@ void read_live_input(std::string_view input) {
 }  // namespace
 
 std::vector<reader> array_readers() {
-  return {{"npy", read_npy_input}, {"checkpoint", read_checkpoint_input, mutate_checkpoint}, {"live", read_live_input}};
+  return {{"npy", read_npy_input},
+          {"checkpoint", read_checkpoint_input, mutate_checkpoint},
+          {"slabs", read_slabs_input, mutate_slabs},
+          {"live", read_live_input}};
 }
 
 }  // namespace mbirk::fuzz

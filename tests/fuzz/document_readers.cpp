@@ -15,6 +15,7 @@
 #include "mbirk/io/checkpoint.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/parameters_json.hpp"
+#include "mbirk/io/slabs_checkpoint.hpp"
 #include "reader.hpp"
 #include "report/html_report_run.hpp"
 
@@ -97,7 +98,7 @@ void read_run_input(std::string_view input) {
 #endif
 }
 
-/// The note of a checkpoint of `mbirk recon`.
+/// The note of a checkpoint of `mbirk recon`: of a reconstruction in memory, and of one in slabs.
 void read_note_input(std::string_view input) {
   static recon_state const state = [] {
     recon_state s;
@@ -109,6 +110,12 @@ void read_note_input(std::string_view input) {
   auto const path = scratch_folder() / "note.checkpoint";
   save_checkpoint(path, state, std::string(input));
   accepts([&] { read_checkpoint(path, parameters); }, path.string());
+  static distributed::slabs_state const slabs{.recon_shape = {1, 1, 2}, .division = {1, 1}, .slabs = {{}, {}}};
+  auto const of_slabs = scratch_folder() / "note.slabs";
+  save_slabs_checkpoint(of_slabs, slabs, std::string(input));
+  std::optional<saved_slabs> saved;
+  if (!accepts([&] { saved = read_slabs_checkpoint(of_slabs, parameters); }, of_slabs.string())) return;
+  expect(saved->places.size() == 2 && saved->places[0].slot != saved->places[1].slot, "two slabs in one place");
 }
 
 void read_nsight(std::string_view input, bool nsys) {

@@ -56,6 +56,13 @@ put("checkpoint", "lists_of_unequal_lengths",
 start = [f.replace("3 2 1 3", "3 0 0 0").replace("3 2 2 1", "3 0 0 0") for f in fields]
 put("checkpoint", "no_arrays", checkpoint(start, 0))
 
+state = ["mbirk slabs", "version 1", *fields[:4], "slices 1", "sweeps 3", "seed 7", "visits 3", "scale 1.8p-1",
+         "warnings 0", "slabs 2"]
+for slab in range(2):
+    state += [*fields[5:], "norms 2 1p+3 1p+2", "weight 1p+0"]
+text = "\n".join(state).encode() + b"\n"
+put("slabs", "two_slabs", text + b"crc32 %08x\n" % zlib.crc32(text))
+
 # Laid over a page that is valid: the header, the sequence, and the beginning of the state.
 page = b"mbirklv\0" + struct.pack("<IIqq", 1, 0, 1, 1) + b"recon".ljust(64, b"\0") + b"0.1.0".ljust(16, b"\0")
 put("live", "header", page)

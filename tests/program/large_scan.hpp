@@ -32,12 +32,15 @@ struct LargeScan : testing::Test {
     write_text(folder / "scan.json", geometry);
   }
   std::string name(std::string const& file) const { return (folder / file).string(); }
+  std::vector<std::string> words(std::string const& out, std::vector<std::string> const& more) const {
+    std::vector<std::string> all{"recon", name("scan.raw"), "--geometry", name("scan.json"), "--out", name(out)};
+    all.insert(all.end(), {"--raw", "u16le,200,240,320", "--white-level", "60000", "--method", method});
+    all.insert(all.end(), {"--threads", "2"});
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
   outcome recon(std::string const& out, std::vector<std::string> const& more) const {
-    std::vector<std::string> words{"recon", name("scan.raw"), "--geometry", name("scan.json"), "--out", name(out)};
-    words.insert(words.end(), {"--raw", "u16le,200,240,320", "--white-level", "60000", "--method", method});
-    words.insert(words.end(), {"--threads", "2"});
-    words.insert(words.end(), more.begin(), more.end());
-    return mbirk_program(words);
+    return mbirk_program(words(out, more));
   }
   /// Runs within the limit in a process of its own, whose children are the program alone. @return peak bytes
   double recon_in_parts(std::string const& out, std::vector<std::string> more = {}) const {

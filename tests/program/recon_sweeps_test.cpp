@@ -1,7 +1,11 @@
 // mbirk recon --method vcd of a raw scan that is larger than the memory it may take: sweeps over slabs.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <optional>
+#include <thread>
 
+#include "background.hpp"
 #include "large_scan.hpp"
 #include "mbirk/io/recon_hdf5.hpp"
 
@@ -70,6 +74,113 @@ TEST_F(ReconSweeps, AllFormatsHoldTheSameVolume) {
   EXPECT_FALSE(fs::exists(folder / "a.png"));
 }
 
+/// Waits until a file appears. @return whether it did within a minute
+bool appears(fs::path const& file) {
+  for (int k = 0; k < 6000 && !fs::exists(file); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return fs::exists(file);
+}
+
+TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
+  std::vector<std::string> const options{"--max-iterations", "4", "--slab-sweeps", "2", "--no-png", "--quiet",
+                                         "--stop-threshold-change-pct", "0", "--memory-limit", "110MiB"};
+  auto const with = [&](std::vector<std::string> const& more) {
+    auto all = options;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  ASSERT_EQ(recon("whole.npy", options).code, 0);
+  for (int const signal : {SIGKILL, SIGTERM}) {
+    auto const state = name("state " + std::to_string(signal));
+    std::optional<background> run;
+    run.emplace(words("x.npy", with({"--checkpoint", state})), folder / "log");
+    ASSERT_TRUE(appears(state));
+    int const status = run->end(signal);
+    ASSERT_TRUE(signal == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+    auto const log = file_text(folder / "log");
+    EXPECT_EQ(signal == SIGTERM, log.find(" of 16 visits of slabs; the state is in " + state + " and " + state +
+                                          ".slices, and --resume " + state + " continues") != log.npos)
+        << log;
+    EXPECT_FALSE(fs::exists(folder / "x.npy"));
+    // The other file gets a state of its own; what is resumed stays as it is.
+    auto const before = file_text(state) + file_text(state + ".slices");
+    auto const resumed = recon("resumed.npy", with({"--resume", state, "--checkpoint", name("other")}));
+    ASSERT_EQ(resumed.code, 0) << resumed;
+    EXPECT_EQ(file_text(state) + file_text(state + ".slices"), before);
+    EXPECT_EQ(read_npy<float>(folder / "resumed.npy").data, read_npy<float>(folder / "whole.npy").data);
+    // In the same file, and where all would fit into memory.
+    auto in_memory = with({"--resume", name("other"), "--checkpoint", name("other")});
+    std::erase(in_memory, "--memory-limit");
+    std::erase(in_memory, "110MiB");
+    ASSERT_EQ(recon("again.npy", in_memory).code, 0);
+    EXPECT_EQ(file_text(folder / "again.npy"), file_text(folder / "whole.npy"));
+    EXPECT_EQ(json::parse(file_text(folder / "again.json"))["recon_log"],
+              json::parse(file_text(folder / "whole.json"))["recon_log"]);
+    fs::remove(folder / "resumed.npy");
+  }
+  for (auto const& entry : fs::directory_iterator(folder.path()))
+    EXPECT_EQ(entry.path().filename().string().find(".mbirk-"), std::string::npos) << entry.path();
+}
+
+/// Without --checkpoint the state is written by the interruption.
+TEST_F(ReconSweeps, AnInterruptionSavesTheState) {
+  std::vector<std::string> const options{"--max-iterations", "60", "--slab-sweeps", "60", "--quiet", "--no-png",
+                                         "--stop-threshold-change-pct", "0", "--memory-limit", "110MiB"};
+  auto const state = folder / "x.npy.checkpoint";
+  for (auto wait = std::chrono::milliseconds(250); !fs::exists(state) && wait.count() < 20000; wait *= 2) {
+    background run(words("x.npy", options), folder / "log");
+    std::this_thread::sleep_for(wait);
+    int const status = run.end(SIGTERM);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status << file_text(folder / "log");
+  }
+  ASSERT_TRUE(fs::exists(state)) << file_text(folder / "log");
+  EXPECT_TRUE(fs::exists(state.string() + ".slices"));
+  auto more = options;
+  more[1] = "61";
+  more.insert(more.end(), {"--resume", state.string()});
+  expect_failure(recon("y.npy", more), 2,
+                 state.string() + ": was made with other parameters: /iterations is 60 there and 61 here");
+}
+
+TEST_F(ReconSweeps, StatesThatDoNotFitAreRefused) {
+  std::vector<std::string> const options{"--max-iterations", "2", "--quiet", "--no-png", "--memory-limit", "110MiB"};
+  auto const with = [&](std::vector<std::string> const& more) {
+    auto all = options;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  auto const state = name("state"), slices = state + ".slices";
+  ASSERT_EQ(recon("whole.npy", with({"--checkpoint", state})).code, 0);
+  auto const refused = [&](std::vector<std::string> const& more, std::string const& part) {
+    expect_failure(recon("x.npy", with(more)), 2, part);
+    EXPECT_FALSE(fs::exists(folder / "x.npy"));
+  };
+  refused({"--resume", state, "--seed", "3"}, "the state to resume has seed = 0, expected 3");
+  refused({"--resume", state, "--slab-sweeps", "1"}, "the state to resume has sweeps = 2, expected 1");
+  refused({"--resume", state, "--weights", "transmission"}, "/weights is \"unweighted\" there and ");
+  refused({"--resume", state, "--checkpoint", slices}, "would be written over what is read");
+  auto const kept = file_text(slices);
+  write_text(slices, kept.substr(0, kept.size() / 2));
+  refused({"--resume", state}, slices + ": is truncated, expected the slices of the state");
+  auto damaged = kept;
+  damaged[kept.size() / 2] ^= 1;
+  write_text(slices, damaged);
+  refused({"--resume", state}, slices + ": is damaged, or belongs to another state: its slab ");
+  fs::remove(slices);
+  refused({"--resume", state}, slices + ": no such file");
+  write_text(slices, kept);
+  auto const scan = file_text(folder / "scan.raw");
+  auto other = scan;
+  other[other.size() / 3] ^= 1;
+  write_text(folder / "scan.raw", other);
+  refused({"--resume", state}, state + ": was made from other data: the line integrals of the rows from ");
+  write_text(folder / "scan.raw", scan);
+  // States in memory and in slabs are not exchanged.
+  auto const in_memory = recon("y.npy", {"--max-iterations", "2", "--checkpoint", name("memory"), "--quiet"});
+  ASSERT_EQ(in_memory.code, 0) << in_memory;
+  refused({"--resume", name("memory")}, ": is the state of a reconstruction in memory, expected that of one in slabs");
+  refused({"--resume", state, "--median", "3"}, state + ": is the state of a reconstruction in slabs, expected one in ");
+}
+
 TEST_F(ReconSweeps, SweepsThatDoNotFitAreRefused) {
   std::string const slabs = "110MiB";
   auto const refused = [&](std::vector<std::string> const& more, std::string const& part) {
@@ -85,8 +196,6 @@ TEST_F(ReconSweeps, SweepsThatDoNotFitAreRefused) {
   expect_failure(mbirk_program({"recon", name("scan.raw"), "--geometry", name("scan.json"), "--out", name("x.npy"),
                                 "--raw", "u16le,200,240,320", "--method", "fbp", "--slab-sweeps", "2"}),
                  2, "--slab-sweeps is for method vcd, found --method fbp");
-  refused({"--checkpoint", name("state"), "--memory-limit", slabs},
-          "--checkpoint: a reconstruction larger than memory");
   refused({"--memory-limit", "1MiB"}, "1.00 MiB, --memory-limit");
   refused({"--median", "3", "--memory-limit", slabs},
           "; it works in slabs that fit once mbirk prepare has made the corrections that need whole views");

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "program.hpp"
+#include "background.hpp"
 
 namespace mbirk::test {
 namespace {
@@ -17,39 +17,6 @@ namespace {
 using clock = std::chrono::steady_clock;
 // generous for a busy machine; normally the wait takes less than one
 constexpr auto patience = std::chrono::seconds(120);
-
-/// The program in the background, its output in files; killed at the end if it is still running.
-class background {
- public:
-  background(std::vector<std::string> words, fs::path const& out) {
-    words.insert(words.begin(), MBIRK_PROGRAM);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      int const to = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      ::dup2(to, STDOUT_FILENO), ::dup2(to, STDERR_FILENO);
-      std::vector<char*> arguments;
-      for (auto& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      ::execv(MBIRK_PROGRAM, arguments.data());
-      ::_exit(127);
-    }
-  }
-  ~background() { end(SIGKILL); }
-  background(background const&) = delete;
-  background& operator=(background const&) = delete;
-
-  std::string pid() const { return std::to_string(pid_); }
-  int end(int signal) {
-    if (pid_ <= 0) return -1;
-    ::kill(pid_, signal);
-    int status = 0;
-    ::waitpid(std::exchange(pid_, 0), &status, 0);
-    return status;
-  }
-
- private:
-  pid_t pid_;
-};
 
 struct Top : testing::Test {
   scratch_folder scratch;

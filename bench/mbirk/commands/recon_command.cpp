@@ -20,6 +20,7 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
+#include "mbirk/io/slabs_checkpoint.hpp"
 #include "operations/policy.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
@@ -63,6 +64,7 @@ std::vector<float> allocate(double elements, char const* name) {
 partial_result reconstruct_in_parts(recon_context const& ctx, reconstructor const& on, recon_command const& o,
                                     measurement_source const& source, geometry_file const& g,
                                     recon_options const& options, std::vector<memory_item> const& other,
+                                    json const& parameters, std::optional<saved_slabs> const& resumed,
                                     memory_budget const& memory, memory_limits const& limits, run_watch& watch) {
   auto const shape = recon_shape_of(g.scan);
   auto const begin = [&](std::vector<memory_item> const& items, std::string const& parts) {
@@ -75,10 +77,11 @@ partial_result reconstruct_in_parts(recon_context const& ctx, reconstructor cons
     return naming(o.scan.files.input, [&] { return recon_in_slabs(ctx, on, o, source, g, plan.slices, watch); });
   }
   if (works_in_sweeps(o, g)) {
-    auto const plan = plan_sweeps(ctx.exec, o, g, options, other, limits);
+    auto const plan = plan_sweeps(ctx.exec, o, g, options, other, limits, resumed);
     begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
-    return naming(o.scan.files.input,
-                  [&] { return recon_in_sweeps(ctx, on, o, source, g, options, plan.slices, watch); });
+    return naming(o.scan.files.input, [&] {
+      return recon_in_sweeps(ctx, on, o, source, g, options, parameters, resumed, plan.slices, watch);
+    });
   }
   auto const plan = plan_bands(ctx.exec, g, other, memory.limit());
   begin(plan.memory, fmt::format("bands of {} of {} rows, blocks of {} of {} views", plan.rows, shape[0], plan.views,
@@ -131,7 +134,15 @@ int reconstruct(recon_command const& o) {
 
   saved_state saved;
   recon_state const& resumed = saved.state;
-  if (!o.resume.empty()) {
+  auto const sweep_parameters = parameters_of_sweeps(o, parameters);
+  std::optional<saved_slabs> resumed_slabs;
+  if (!o.resume.empty() && is_slabs_checkpoint(o.resume)) {
+    require<io_error>(works_in_sweeps(o, g), [&] {
+      return o.resume + ": is the state of a reconstruction in slabs, expected one in memory: only vcd in parallel "
+             "beam works in slabs, without corrections that need whole views";
+    });
+    resumed_slabs = read_slabs_checkpoint(o.resume, sweep_parameters);
+  } else if (!o.resume.empty()) {
     saved = read_checkpoint(o.resume, parameters, memory);
     options.resume = &resumed;
     if (!o.seed_given) options.seed = resumed.seed;
@@ -146,15 +157,16 @@ int reconstruct(recon_command const& o) {
   bool const fits = total_bytes(needed) <= memory.limit();
   if (policy.device() && !o.quiet) say("device: {}\n", policy.device()->device);
   memory_limits const limits{memory.limit(), policy.has_blocks(), on->free_device_memory()};
-  // Slabs save no state, so with one to save or to resume a prediction is no reason for them.
-  bool const has_state = !o.checkpoint.empty() || !o.resume.empty();
+  // A state in memory cannot go on in slabs, so with one a prediction is no reason for them.
+  bool const has_state = !o.resume.empty() && !resumed_slabs;
   double const on_device = limits.device ? device_memory(host, scan, options, {vcd, weighted}) : 0;
   bool const fits_device = !limits.device || on_device <= *limits.device || has_state;
-  if ((!fits || !fits_device) && works_in_parts(o, g)) {
+  if ((!fits || !fits_device || resumed_slabs) && works_in_parts(o, g)) {
     if (!fits_device && !o.quiet)
       say("the device has {} free of {} that are predicted to be needed\n", bytes_text(*limits.device),
           bytes_text(on_device));
-    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, memory, limits, watch);
+    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, sweep_parameters, resumed_slabs,
+                                             memory, limits, watch);
     corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
     if (!o.quiet)
       for (auto const& line : corrected) say("{}\n", line);

@@ -53,6 +53,7 @@ voxel_grid grid_of(geometry_file const& g) {
 std::string checkpoint_name(recon_command const& o) {
   return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint;
 }
+std::string slices_name(std::string const& checkpoint) { return checkpoint + ".slices"; }
 
 void check_out(recon_command const& o, geometry_file const& g, scan_description const& scan) {
   require_volume_file(o.out);
@@ -79,7 +80,12 @@ void check_out(recon_command const& o, geometry_file const& g, scan_description 
   files.writes(o.save_parameters);
   files.writes(o.monitor.file);
   if (o.method == "vcd") files.writes(checkpoint_name(o));
-  if (!replaces_resumed(o)) files.reads(o.resume);
+  bool const in_slabs = o.method == "vcd" && std::holds_alternative<parallel_scan>(g.scan);
+  if (in_slabs) files.writes(slices_name(checkpoint_name(o)));
+  if (!replaces_resumed(o)) {
+    files.reads(o.resume);
+    if (in_slabs && !o.resume.empty()) files.reads(slices_name(o.resume));
+  }
   files.check_and_open();
 }
 

@@ -34,6 +34,8 @@ struct recon_command : common_options {
 };
 
 std::string checkpoint_name(recon_command const& o);
+/// The file with the slices that belong to the checkpoint of a reconstruction in slabs.
+std::string slices_name(std::string const& checkpoint);
 
 /// Output files must be writable, and must differ from all input files.
 void check_out(recon_command const& o, geometry_file const& g, scan_description const& scan);

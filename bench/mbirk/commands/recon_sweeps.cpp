@@ -7,8 +7,8 @@
 
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
+#include "commands/slab_store.hpp"
 #include "mbirk/core/element_count.hpp"
-#include "mbirk/io/output_file.hpp"
 #include "operations/ranks_estimate.hpp"
 
 namespace mbirk::program {
@@ -16,25 +16,6 @@ namespace {
 
 int iterations_of(recon_command const& o) { return std::max(0, o.call.max_iterations - o.call.first_iteration); }
 int sweeps_of(recon_command const& o) { return o.slab_sweeps.value_or(std::clamp(iterations_of(o), 1, 3)); }
-
-/// The volume between the sweeps: slab after slab in a file that is never given a name, next to the output.
-class volume_between_sweeps {
- public:
-  volume_between_sweeps(std::string const& next_to, std::array<index_t, 3> const& shape)
-      : file_(next_to, durability::unsynced), pixels_(shape[0] * shape[1]) {}
-
-  void read(index_t first, view<float, 3> to) { file_.read_at(offset(first), to.data(), bytes(to.size())); }
-  void write(index_t first, view<float const, 3> from) {
-    file_.write_at(offset(first), from.data(), bytes(from.size()));
-  }
-
- private:
-  static std::size_t bytes(index_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); }
-  index_t offset(index_t first) const { return first * pixels_ * static_cast<index_t>(sizeof(float)); }
-
-  output_file file_;
-  index_t pixels_;
-};
 
 /// A number of ranks of mbirk-mpi that need no more than `limit` each, a power of two; 0 if there is none.
 int enough_ranks(geometry_file const& g, exec::host const& host, double limit) {
@@ -69,6 +50,11 @@ void check_sweeps(recon_command const& o, geometry_file const& g) {
   });
 }
 
+json parameters_of_sweeps(recon_command const& o, json parameters) {
+  parameters["iterations"] = iterations_of(o);
+  return parameters;
+}
+
 std::string memory_advice(recon_command const& o, geometry_file const& g, exec::host const& host, double limit) {
   if (o.method != "vcd") return {};
   if (std::holds_alternative<parallel_parameters>(g.parameters)) {
@@ -82,7 +68,11 @@ std::string memory_advice(recon_command const& o, geometry_file const& g, exec::
 
 slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_file const& g,
                       recon_options const& options, std::vector<memory_item> const& other,
-                      memory_limits const& limits) {
+                      memory_limits const& limits, std::optional<saved_slabs> const& resumed) {
+  require<io_error>(o.resume.empty() || resumed, [&] {
+    return o.resume + ": is the state of a reconstruction in memory, expected that of one in slabs, because this one "
+           "does not fit into memory";
+  });
   index_t const all = std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
   bool const weighted = o.weights != "unweighted";
   auto const scan_of = [&](index_t slices) { return std::get<parallel_scan>(slab_of(g, slices).scan); };
@@ -92,52 +82,108 @@ slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_f
     add_program_memory(plan.memory, other);
     return plan;
   };
-  return largest_slabs(all, limits, plan_of, [&](index_t slices) {
+  auto const largest = largest_slabs(all, limits, plan_of, [&](index_t slices) {
     return device_memory_of_slabs(host, scan_of(slices), all, options, weighted);
   });
+  if (!resumed) return largest;
+  index_t const wanted = resumed->state.division.slices;
+  require<io_error>(wanted >= 1 && wanted <= largest.slices, [&] {
+    return fmt::format("{}: has slabs of {} slices, expected at most {}, which fit into the memory", o.resume, wanted,
+                       largest.slices);
+  });
+  return plan_of(wanted);
 }
 
 partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on, recon_command const& o,
                                measurement_source const& source, geometry_file const& g, recon_options options,
-                               index_t slices, run_watch& watch) {
-  require<io_error>(o.checkpoint.empty() && o.resume.empty(), [&] {
-    return std::string(o.checkpoint.empty() ? "--resume" : "--checkpoint") +
-           ": a reconstruction larger than memory, in slabs, has no state in memory to save or to resume; expected "
-           "neither --checkpoint nor --resume";
-  });
+                               json const& parameters, std::optional<saved_slabs> const& resumed, index_t slices,
+                               run_watch& watch) {
   return_freed_arrays();
   auto const& whole = std::get<parallel_parameters>(g.parameters);
-  auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, g.scan);
-  auto const angles = std::visit([](auto const& s) { return angles_of(s); }, g.scan);
+  auto const& all_slices = std::get<parallel_scan>(g.scan);
+  auto const shape = all_slices.recon_shape();
+  auto const angles = angles_of(all_slices);
   index_t const all = shape[2], slabs = ceil_div(all, slices);
-  int const sweeps = sweeps_of(o);
-  volume_between_sweeps volume(o.out, shape);
+  auto const checkpoint = checkpoint_name(o);
+  slab_store volume(slices_name(checkpoint), shape, slices);
+  saved_slabs last;  // the state after the last visit
+  last.sums["mask"] = data_sum(all_slices.mask().data(), all_slices.mask().size());
+  int sweeps = sweeps_of(o);
+  distributed::slab_arrays arrays;
+  if (resumed) {
+    require_same_data(o.resume, resumed->sums, last.sums);
+    watch.step("reading " + slices_name(o.resume));
+    volume.copy(slices_name(o.resume), *resumed);
+    last.state = resumed->state;
+    sweeps = o.slab_sweeps.value_or(last.state.division.sweeps);
+    arrays.resume = &resumed->state;
+    if (!o.seed_given) options.seed = last.state.seed;
+  }
+  auto const save = [&] {
+    volume.save();
+    last.places = volume.kept();
+    write_slabs_checkpoint(checkpoint, last, parameters);
+  };
+  auto const stop_with_state = [&] {
+    if (!interrupt_asked()) return;
+    require<interrupted>(!last.state.slabs.empty(), [] { return "interrupted; nothing was written"; });
+    save();
+    throw interrupted(fmt::format("interrupted after {} of {} visits of slabs; the state is in {} and {}, and "
+                                  "--resume {} continues",
+                                  last.state.visits, slabs * sweeps, checkpoint, slices_name(checkpoint), checkpoint),
+                      source_location::current());
+  };
 
   partial_result result;
-  index_t reads = 0;
-  distributed::slab_arrays arrays;
+  std::vector<bool> is_read(static_cast<std::size_t>(slabs));
   arrays.weighted = o.weights != "unweighted";
   arrays.read_data = [&](index_t first, view<float, 3> y, std::optional<view<float, 3>> weights) {
     auto const repaired = read_slab(source, ctx.exec, first, y.extent(1), y.data());
     auto corrected = correct({ctx.exec, {}}, o.scan.corrections, y, angles);
     if (weights) sinogram_weights(ctx, o.weights, y, *weights);
-    if (reads == 0) result.corrected = std::move(corrected);
-    if (reads < slabs) result.repaired += repaired;  // all are read once before any is read again
-    ++reads;
+    auto const slab = static_cast<std::size_t>(first / slices);
+    if (is_read[slab]) return;
+    is_read[slab] = true;
+    volume.check_data(first, sum_text(rows_sum(y, first)), o.resume);
+    if (result.corrected.empty()) result.corrected = std::move(corrected);
+    result.repaired += repaired;
   };
   arrays.read_image = [&](index_t first, view<float, 3> x) { volume.read(first, x); };
   arrays.write_image = [&](index_t first, view<float const, 3> x) { volume.write(first, x); };
+  arrays.checkpoint = [&](distributed::slabs_state const& state) {
+    last.state = state;
+    volume.keep();
+    if (!o.checkpoint.empty()) save();
+  };
 
   watch.step("first image");
-  iteration_progress bar(iterations_of(o) * static_cast<int>(slabs), 0, o.quiet);
+  int const iterations = iterations_of(o) * static_cast<int>(slabs);
+  int done = 0;
+  for (auto const& slab : last.state.slabs) done += slab.log.num_iterations;
+  iteration_progress bar(iterations, done, o.quiet);
   options.progress = [&](iteration_report const& report) {
     bar.done(report);
     watch.step(fmt::format("iteration {} of {}, of all slabs", report.iteration, report.iterations));
     return !interrupt_asked();
   };
-  result.record = on.vcd_in_slabs(whole, {slices, sweeps}, arrays, options);
+  try {
+    result.record = on.vcd_in_slabs(whole, {slices, sweeps}, arrays, options);
+  } catch (interrupted const&) {  // while it read a slab
+    bar.clear();
+    stop_with_state();
+    throw;
+  }
   bar.clear();
-  stop_if_asked();
+  stop_with_state();
+  if (std::ranges::find(is_read, false) != is_read.end()) {
+    // The state had all iterations of these slabs.
+    watch.step("checking the data");
+    index_t const views = source.shape()[0], channels = source.shape()[2];
+    std::vector<float> rows(element_count({views, std::min(slices, all), channels}));
+    for (index_t first = 0; first < all; first += slices)
+      if (!is_read[static_cast<std::size_t>(first / slices)])
+        arrays.read_data(first, {rows.data(), {views, std::min(slices, all - first), channels}}, {});
+  }
 
   watch.step("writing");
   std::vector<float> slab(element_count({shape[0], shape[1], std::min(slices, all)}));
@@ -146,7 +192,7 @@ partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on
     view<float, 3> const x(slab.data(), {shape[0], shape[1], std::min(slices, all - first)});
     volume.read(first, x);
     file->add(x);
-    stop_if_asked();
+    stop_with_state();
   }
   auto const how = slabs == 1 ? std::string() : fmt::format("; {} sweeps over slabs of {} slices", sweeps, slices);
   file->finish(text_of(o, g, result.record, source.description() + how));

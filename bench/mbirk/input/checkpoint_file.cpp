@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "mbirk/io/checkpoint.hpp"
+#include "mbirk/io/slabs_checkpoint.hpp"
 
 namespace mbirk::program {
 
@@ -56,18 +59,29 @@ void write_checkpoint(std::filesystem::path const& path, recon_state const& stat
 
 namespace {
 
-/// Compares the parameters in the note of a checkpoint; returns the checksums in it.
-data_sums check_note(std::filesystem::path const& path, std::string const& note, json const& parameters) {
+std::string place_of_note(std::filesystem::path const& path) { return path.string() + ": its note"; }
+
+json parse_note(std::filesystem::path const& path, std::string const& note) {
   require<io_error>(note.starts_with('{'), [&] {
     return path.string() + ": has no parameters in its note, so it is not a checkpoint of mbirk recon";
   });
-  std::string const place = path.string() + ": its note";
-  auto there = parse_json(note, place);
+  return parse_json(note, place_of_note(path));
+}
+/// Removes a member of a note and returns it, or null.
+json taken(json& note, char const* name) {
+  auto const at = note.find(name);
+  if (at == note.end()) return {};
+  json const found = std::move(*at);
+  note.erase(at);
+  return found;
+}
+
+/// Compares the parameters in the note of a checkpoint; returns the checksums in it.
+data_sums check_note(std::filesystem::path const& path, json there, json const& parameters) {
+  auto const place = place_of_note(path);
   data_sums sums;
-  if (auto const data = there.find("data"); data != there.end()) {
-    for (auto const& [name, sum] : json_field(*data, place, "data").members()) sums[name] = sum.text();
-    there.erase(data);
-  }
+  if (auto const data = taken(there, "data"); !data.is_null())
+    for (auto const& [name, sum] : json_field(data, place, "data").members()) sums[name] = sum.text();
   // Convert through text, as stored, so that only values can differ and not types.
   auto const patch = json::diff(there, json::parse(dump_text(parameters)));
   require<io_error>(patch.empty(), [&] {
@@ -84,7 +98,7 @@ data_sums check_note(std::filesystem::path const& path, std::string const& note,
 saved_state read_checkpoint(std::filesystem::path const& path, json const& parameters, memory_budget const& memory) {
   saved_state saved;
   auto const check = [&](recon_state const& header, std::string const& note) {
-    saved.sums = check_note(path, note, parameters);
+    saved.sums = check_note(path, parse_note(path, note), parameters);
     auto const elements = [](std::array<index_t, 3> const& shape) {
       return static_cast<double>(array_elements(shape, sizeof(float)).value_or(0));
     };
@@ -92,6 +106,36 @@ saved_state read_checkpoint(std::filesystem::path const& path, json const& param
                    path.string() + ": the state to resume");
   };
   saved.state = load_checkpoint(path, nullptr, check);
+  return saved;
+}
+
+void write_slabs_checkpoint(std::filesystem::path const& path, saved_slabs const& saved, json const& parameters) {
+  json note = parameters;
+  json& places = note["slabs"] = json::array();
+  for (auto const& p : saved.places) places.push_back({{"slot", p.slot}, {"slices", p.slices}, {"data", p.data}});
+  note["data"] = saved.sums;
+  save_slabs_checkpoint(path, saved.state, dump_text(note));
+}
+
+saved_slabs read_slabs_checkpoint(std::filesystem::path const& path, json const& parameters) {
+  std::string text;
+  saved_slabs saved{load_slabs_checkpoint(path, &text), {}};
+  auto note = parse_note(path, text);
+  auto const slabs = taken(note, "slabs");
+  saved.sums = check_note(path, std::move(note), parameters);
+  auto const count = std::ssize(saved.state.slabs);
+  auto const place = place_of_note(path);
+  json_field const list(slabs, place, "slabs");
+  std::set<index_t> slots;
+  for (auto const& of_slab : list.elements("an array of places")) {
+    auto const field = of_slab.at("slot", "a whole number");
+    auto const slot = field.integer();
+    if (slot < 0 || slot > count || !slots.insert(slot).second)
+      field.wrong("a slot of its own, 0 to " + std::to_string(count));
+    saved.places.push_back(
+        {slot, of_slab.at("slices", "a checksum").text(), of_slab.at("data", "a checksum").text()});
+  }
+  if (std::ssize(saved.places) != count) list.wrong(fmt::format("{} places, one for each slab", count));
   return saved;
 }
 

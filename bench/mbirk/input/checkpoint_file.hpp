@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "input/json_field.hpp"
 #include "machine/memory.hpp"
+#include "mbirk/distributed/slab_arrays.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
@@ -42,6 +44,24 @@ struct saved_state {
 /// @throws io_error with the file and the first parameter that differs; allocation_error
 saved_state read_checkpoint(std::filesystem::path const& path, json const& parameters,
                             memory_budget const& memory = {});
+/// Where the slices of a slab are in the file that has those of all, and checksums of the slab.
+struct slab_place {
+  index_t slot = 0;                 ///< the file has slots of the size of the largest slab
+  std::string slices;               ///< checksum of the slices
+  std::string data = {};            ///< of the line integrals; empty while they were not read
+};
+/// A state of a reconstruction in slabs, and what belongs to it.
+struct saved_slabs {
+  distributed::slabs_state state;
+  std::vector<slab_place> places;
+  data_sums sums = {};  ///< of what all slabs share
+};
+/// @throws io_error; the file is either complete or absent
+void write_slabs_checkpoint(std::filesystem::path const& path, saved_slabs const& saved, json const& parameters);
+/// Parameters are compared, and every slab has a slot of its own.
+/// @throws io_error with the file and the first parameter that differs
+saved_slabs read_slabs_checkpoint(std::filesystem::path const& path, json const& parameters);
+
 /// @throws io_error with the file and the first array that is another one than when the state was saved
 void require_same_data(std::filesystem::path const& path, data_sums const& there, data_sums const& here);
 

@@ -1,12 +1,44 @@
-// A scan that is larger than memory, for recon_in_slabs.hpp: how slabs of slices are read and written, and their size.
+// A scan that is larger than memory, for recon_in_slabs.hpp: how slabs of slices are read and written, their size, and
+// the state between two of them.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "mbirk/core/index.hpp"
 #include "mbirk/core/view.hpp"
+#include "mbirk/recon/options.hpp"
 
 namespace mbirk::distributed {
+
+/// How a reconstruction larger than memory is divided.
+struct slab_division {
+  index_t slices = 0;  ///< of every slab but the last, which may have fewer
+  int sweeps = 3;      ///< over all slabs, which share the iterations of each slab equally
+};
+
+/// What a slab has done so far.
+struct slab_record {
+  recon_log log;
+  std::vector<double> norms;  ///< ||x||_1 of the slab after each of its iterations
+  double weight = 1;          ///< sum of its weights
+};
+
+/// Where a reconstruction in slabs is between two visits of slabs: what it needs to go on, besides the slices that were
+/// written.
+struct slabs_state {
+  std::array<index_t, 3> sinogram_shape{}, recon_shape{};  ///< of the whole
+  slab_division division;
+  std::uint32_t seed = 0;
+  index_t visits = 0;  ///< so far, of all sweeps
+  float scale = 1;     ///< of the first image: slabs that were not visited yet are to be multiplied by it
+  std::vector<std::string> warnings;
+  std::vector<slab_record> slabs;
+};
 
 /// Arrays of a scan that are larger than memory. All views are dense; rows of the detector are slices of the image.
 /// The functions are called by one thread, one at a time; an error that they throw ends the reconstruction.
@@ -22,12 +54,12 @@ struct slab_arrays {
   bool weighted = false;
   /// prox_map_in_slabs: reads as many slices of prox_input.
   std::function<void(index_t first, view<float, 3> prox_input)> read_prox_input = {};
-};
-
-/// How a reconstruction larger than memory is divided.
-struct slab_division {
-  index_t slices = 0;  ///< of every slab but the last, which may have fewer
-  int sweeps = 3;      ///< over all slabs, which share the iterations of each slab equally
+  /// Called with the state after the first image was made and after every visit of a slab. Someone who wants to go on
+  /// from it later must keep the slices as they are then: what write_image gets afterwards may not replace them.
+  std::function<void(slabs_state const& state)> checkpoint = {};
+  /// A state to go on from, to the bits of a reconstruction that was not interrupted, or null. It needs the same scan,
+  /// options and data; read_image reads the slices that belong to it.
+  slabs_state const* resume = nullptr;
 };
 
 }  // namespace mbirk::distributed

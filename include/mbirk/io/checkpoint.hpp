@@ -16,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
@@ -91,15 +92,11 @@ class crc32 {
   std::uint32_t state_ = ~0u;
 };
 
-/// Calls f(name, member) for every field of the text, in order. All members are named here, so that a new one does not
+/// Calls f(name, member) for every field of a log, in order. All members are named here, so that a new one does not
 /// compile until it is saved.
-template <class State, class F> void each_checkpoint_field(State& state, F const& f) {
-  auto& [sinogram_shape, recon_shape, seed, recon, weighted_error, hessian, record] = state;
+template <class Log, class F> void each_log_field(Log& log, F const& f) {
   auto& [num_iterations, granularity, partition_sequence, fm_rmse, prior_loss, sigma_y, sigma_x, sigma_prox,
-         stop_threshold_change_pct, alpha_values, delta_norm_per_slice, warnings, cancelled] = record;
-  f("sinogram_shape", sinogram_shape);
-  f("recon_shape", recon_shape);
-  f("seed", seed);
+         stop_threshold_change_pct, alpha_values, delta_norm_per_slice, warnings, cancelled] = log;
   f("num_iterations", num_iterations);
   f("granularity", granularity);
   f("partition_sequence", partition_sequence);
@@ -113,6 +110,14 @@ template <class State, class F> void each_checkpoint_field(State& state, F const
   f("delta_norm_per_slice", delta_norm_per_slice);
   f("warnings", warnings);
   f("cancelled", cancelled);
+}
+/// The same for a state.
+template <class State, class F> void each_checkpoint_field(State& state, F const& f) {
+  auto& [sinogram_shape, recon_shape, seed, recon, weighted_error, hessian, record] = state;
+  f("sinogram_shape", sinogram_shape);
+  f("recon_shape", recon_shape);
+  f("seed", seed);
+  each_log_field(record, f);
 }
 /// Calls f(name, data, shape) for the arrays after the text, in order.
 template <class State, class F> void each_checkpoint_array(State& state, F const& f) {
@@ -211,6 +216,12 @@ class checkpoint_reader {
     number(value, std::chars_format::hex);
     // from_chars returns a NaN with different bits.
     if (value != value) value = std::numeric_limits<double>::quiet_NaN();
+  }
+  void get(float& value) {
+    double exact = 0;
+    get(exact);
+    if (!(std::abs(exact) <= static_cast<double>(std::numeric_limits<float>::max()))) fail();
+    value = static_cast<float>(exact);
   }
   void get(std::integral auto& value) { number(value); }
   void get(bool& value) {
