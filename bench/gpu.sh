@@ -12,11 +12,13 @@ usage() {
   cat <<'TEXT'
 bench/gpu.sh [--parts NAME,...] [--headers DIR] [--out DIR] [--build DIR] [--quick]
 
-Builds, tests and measures on this machine's CUDA device. Writes gpu_<date>.json, gpu_<date>.md and a log of each part to --out.
+Builds, tests and measures on this machine's CUDA device. Writes gpu_<date>.json, gpu_<date>.md and a log of each part
+to --out.
 
-  --parts    some of build,test,sanitize,profile,cells,peers (all). Each ends in less than 8 minutes and can be run alone, after build
-  --headers  folder of header packages that are not installed: fmt/, nlohmann/, CLI/, gtest/, zlib.h and zconf.h as in /usr/include, and
-             googletest/, the source of GoogleTest, as in /usr/src
+  --parts    some of build,test,sanitize,profile,cells,peers (all). Each ends in less than 8 minutes and can be run
+             alone, after build
+  --headers  folder of header packages that are not installed: fmt/, nlohmann/, CLI/, gtest/, zlib.h and zconf.h as in
+             /usr/include, and googletest/, the source of GoogleTest, as in /usr/src
   --out      results (build/gpu/results); those of other parts that are there are kept
   --build    build folder (build/gpu)
   --quick    smaller sizes and a single sanitizer: a few minutes in all
@@ -62,7 +64,10 @@ out=${out:-$build/results}
 command -v python3 >/dev/null || { echo "gpu.sh: needs python3" >&2; exit 1; }
 report() { python3 -B "$root/bench/gpu_report.py" "$@"; }
 
-device=$(report device) || { echo "gpu.sh: no CUDA device: neither the driver's library nor nvidia-smi shows one" >&2; exit 3; }
+device=$(report device) || {
+  echo "gpu.sh: no CUDA device: neither the driver's library nor nvidia-smi shows one" >&2
+  exit 3
+}
 IFS=$'\t' read -r arch uuid device_name <<<"$device"
 [[ $uuid != - ]] || uuid=''
 for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr/local/cuda-*; do
@@ -89,7 +94,8 @@ part='' child='' sampler='' failures=0 log=/dev/null deadline=0
 finish_part() {
   [[ -n $part ]] || return 0
   stop_sampler
-  report merge --out "$out" --work "$work" --part "$part" --commit "$commit" --seconds $((SECONDS - part_start)) || failures=$((failures + 1))
+  report merge --out "$out" --work "$work" --part "$part" --commit "$commit" --seconds $((SECONDS - part_start)) ||
+    failures=$((failures + 1))
   part=''
 }
 stop_sampler() {
@@ -202,8 +208,8 @@ endif()"
   done
   # zlib is a library: nearly every system has it, but often not under the name that the linker looks for.
   if [[ -e $headers/zlib.h ]]; then
-    for library in "$headers"/libz.a "$headers"/libz.so* /usr/lib/*/libz.so /usr/lib*/libz.so /lib/*/libz.so.1 /usr/lib/*/libz.so.1 \
-                   /lib*/libz.so.1 /usr/lib*/libz.so.1; do
+    for library in "$headers"/libz.a "$headers"/libz.so* /usr/lib/*/libz.so /usr/lib*/libz.so /lib/*/libz.so.1 \
+                   /usr/lib/*/libz.so.1 /lib*/libz.so.1 /usr/lib*/libz.so.1; do
       [[ -e $library ]] || continue
       cmake_options+=("-DZLIB_INCLUDE_DIR=$headers" "-DZLIB_LIBRARY=$library")
       break
@@ -215,8 +221,9 @@ run_build() {
   local target targets=(mbirk_gpu_cells) line
   [[ -z $headers ]] || add_headers
   if [[ ! -f $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then cmake_options+=(-G Ninja); fi
-  step configure 120 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DMBIRK_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$arch" \
-    -DMBIRK_UNIT_TESTS_ONLY=ON -DMBIRK_BUILD_EXAMPLES=OFF -DMBIRK_WERROR=OFF "${cmake_options[@]}" || return 0
+  step configure 120 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DMBIRK_CUDA=ON \
+    "-DCMAKE_CUDA_ARCHITECTURES=$arch" -DMBIRK_UNIT_TESTS_ONLY=ON -DMBIRK_BUILD_EXAMPLES=OFF -DMBIRK_WERROR=OFF \
+    "${cmake_options[@]}" || return 0
   sed -n 's/^-- mbirk:/gpu: build:/p' "$work/last"
   cp "$work/last" "$work/configure"
   if line=$(grep -m 1 'mbirk: the program is off' "$work/configure"); then
@@ -234,7 +241,8 @@ run_build() {
   # target must not leave the output of an earlier build.
   local keep_going=(-- -k 0)
   [[ -f $build/build.ninja ]] || keep_going=(-- -k)
-  step compile "$part_seconds" cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}" "${keep_going[@]}" && return 0
+  step compile "$part_seconds" cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}" \
+    "${keep_going[@]}" && return 0
   grep -n -m 5 -E 'error[: ]|FAILED' "$work/last" || true
   for target in "${targets[@]}"; do
     case $target in
@@ -256,14 +264,16 @@ run_test() {
   local case name
   mkdir -p "$work/test" "$work/golden"
   if needs "$tests" 'the C++ tests'; then
-    if GTEST_OUTPUT="json:$work/test/" step 'ctest -L cuda' 400 ctest --test-dir "$build" -L '^cuda$' --no-tests=error --output-on-failure; then
+    if GTEST_OUTPUT="json:$work/test/" step 'ctest -L cuda' 400 \
+      ctest --test-dir "$build" -L '^cuda$' --no-tests=error --output-on-failure; then
       compgen -G "$work/test/*.json" >/dev/null || note 'ctest -L cuda' failed 0 'no test was run: it was skipped'
     fi
   fi
   needs "$program" 'the reference cases' || return 0
   for case in "$root"/tests/golden/*/case.json; do
     name=$(basename "$(dirname "$case")")
-    step "reference case $name" 120 "$program" run "$(dirname "$case")" --out "$work/out/$name" --policy cuda --check --quiet || true
+    step "reference case $name" 120 "$program" run "$(dirname "$case")" --out "$work/out/$name" --policy cuda \
+      --check --quiet || true
     cp "$work/last" "$work/golden/$name.txt"
   done
   rm -rf "$work/out"
@@ -271,15 +281,18 @@ run_test() {
 
 # Odd and tall scans in both geometries, and every operation that is not a projection, among them reconstructions of one
 # iteration.
-sanitized='Projector/Oracle.*/parallel_odd:Projector/Oracle.*/parallel_more_rows:Projector/Oracle.*/parallel_wider_truncated'
-sanitized+=':Projector/Oracle.*/cone_odd:Projector/Oracle.*/cone_many_slices:Projector/Oracle.*/cone_helical_curved:Projector/Oracle.*/cone_tall_rows'
+sanitized='Projector/Oracle.*/parallel_odd:Projector/Oracle.*/parallel_more_rows'
+sanitized+=':Projector/Oracle.*/parallel_wider_truncated'
+sanitized+=':Projector/Oracle.*/cone_odd:Projector/Oracle.*/cone_many_slices'
+sanitized+=':Projector/Oracle.*/cone_helical_curved:Projector/Oracle.*/cone_tall_rows'
 sanitized+=':Device/OnScans.*/parallel_odd:Device/OnScans.*/cone_odd:OnDevice.*'
 
 run_sanitize() {
   local tool sanitizer='' folder tools=(memcheck racecheck initcheck synccheck) found summary
   needs "$tests" 'the C++ tests' || return 0
   sanitizer=$(command -v compute-sanitizer || true)
-  for folder in "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")" /usr/local/cuda*/bin /usr/local/cuda*/compute-sanitizer; do
+  for folder in "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")" /usr/local/cuda*/bin \
+                /usr/local/cuda*/compute-sanitizer; do
     [[ -n $sanitizer || ! -x $folder/compute-sanitizer ]] || sanitizer=$folder/compute-sanitizer
   done
   [[ -n $sanitizer ]] || { note compute-sanitizer failed 0 'not found beside nvcc nor on the PATH'; return 0; }
@@ -288,9 +301,10 @@ run_sanitize() {
   ((found > 20)) || { note 'the filter' failed 0 "it selects $found tests of test_cuda: $(last_words)"; return 0; }
   ((!quick)) || tools=(memcheck)
   for tool in "${tools[@]}"; do
-    step "$tool" 110 "$sanitizer" --tool "$tool" --error-exitcode 99 "$tests" "--gtest_filter=$sanitized" --gtest_brief=1 || true
-    summary=$(grep -a -E 'ERROR SUMMARY|RACECHECK SUMMARY|========= Error|\[  (PASSED|FAILED)  \] [0-9]' "$work/last" | head -n 4 |
-      tr '\n' ' ' || true)
+    step "$tool" 110 "$sanitizer" --tool "$tool" --error-exitcode 99 "$tests" "--gtest_filter=$sanitized" \
+      --gtest_brief=1 || true
+    summary=$(grep -a -E 'ERROR SUMMARY|RACECHECK SUMMARY|========= Error|\[  (PASSED|FAILED)  \] [0-9]' "$work/last" |
+      head -n 4 | tr '\n' ' ' || true)
     printf '%s\t%s\t%s\n' "$tool" "$found" "${summary:-no summary}" >>"$work/sanitize.tsv"
   done
 }
@@ -300,7 +314,9 @@ run_profile() {
   ((!quick)) || sizes=(32 64)
   needs "$program" 'mbirk profile' || return 0
   start_sampler
-  for n in "${sizes[@]}"; do step "size $n" "$part_seconds" "$program" profile --policy cuda --sizes "$n" --out "$work/profile" --quiet || true; done
+  for n in "${sizes[@]}"; do
+    step "size $n" "$part_seconds" "$program" profile --policy cuda --sizes "$n" --out "$work/profile" --quiet || true
+  done
 }
 
 # Samples the clocks twice a second during a measurement.
@@ -325,7 +341,8 @@ run_cells() {
       for again in 1 2 3 4 5 6; do
         file=$work/cells/$cell.$geometry.$again.json
         budget=$(($(left) - 20))  # so that the last operation ends in time
-        step "$cell $geometry${ops:+ ($ops)}" "$part_seconds" "$cells" --cells "$cell" --geometry "$geometry" ${ops:+--ops "$ops"} \
+        step "$cell $geometry${ops:+ ($ops)}" "$part_seconds" \
+          "$cells" --cells "$cell" --geometry "$geometry" ${ops:+--ops "$ops"} \
           --budget $((budget > 0 ? budget : 0)) --op-budget 30 --out "$file" || true
         ops=$(report not-run "$file")
         [[ -n $ops ]] || break
@@ -348,8 +365,8 @@ run_peers() {
       note "$cell" skipped 0 "the $part_seconds s of the part are used up"
       continue
     fi
-    step "$cell" $((share + 60)) python3 -B "$root/bench/compare_gpu.py" --program "$cells" --cells "$cell" --rounds "$rounds" --budget "$share" \
-      --json "$work/peers/$cell.json" || true
+    step "$cell" $((share + 60)) python3 -B "$root/bench/compare_gpu.py" --program "$cells" --cells "$cell" \
+      --rounds "$rounds" --budget "$share" --json "$work/peers/$cell.json" || true
     grep -a '^peers: ' "$work/last" || true
   done
 }

@@ -5,10 +5,13 @@ if(MBIRK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # -march=native means something else on another processor, and ccache does not notice: a file with the compiler's
     # interpretation takes part in its hash.
     set(interpretation ${PROJECT_BINARY_DIR}/CMakeFiles/native_target.txt)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -E -dM -x c++ /dev/null OUTPUT_FILE ${interpretation} ERROR_QUIET)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -E -dM -x c++ /dev/null
+                    OUTPUT_FILE ${interpretation} ERROR_QUIET)
     # ccache supports precompiled headers only if it may ignore their time stamps.
-    set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_EXTRAFILES=${interpretation}
-                 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${MBIRK_CCACHE_PROGRAM})
+    set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                 CCACHE_EXTRAFILES=${interpretation}
+                 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+                 ${MBIRK_CCACHE_PROGRAM})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)

@@ -5,10 +5,12 @@ set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
-set(CPACK_PACKAGE_CONTACT "The mbirk authors <mbirk@example.org>" CACHE STRING "Maintainer of the packages, with an address")
+set(CPACK_PACKAGE_CONTACT "The mbirk authors <mbirk@example.org>" CACHE STRING
+    "Maintainer of the packages, with an address")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+    WORLD_READ WORLD_EXECUTE)
 
 set(CPACK_COMPONENTS_ALL dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmbirk-dev)
@@ -22,7 +24,8 @@ They need a C++20 compiler and nothing else.")
 
 if(TARGET mbirk_program)
   if(MBIRK_NATIVE)
-    message(VERBOSE "mbirk: the Debian package of the program is off because MBIRK_NATIVE is on, which makes it for this machine's processor")
+    message(VERBOSE "mbirk: the Debian package of the program is off because MBIRK_NATIVE is on, which makes it for "
+            "this machine's processor")
   else()
     list(APPEND CPACK_COMPONENTS_ALL program)
     set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME mbirk)
@@ -46,11 +49,13 @@ file(WRITE ${mbirk_deb}/changelog "mbirk (${PROJECT_VERSION}-${CPACK_DEBIAN_PACK
 
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")
-file(ARCHIVE_CREATE OUTPUT ${mbirk_deb}/changelog.Debian.gz PATHS ${mbirk_deb}/changelog FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
+file(ARCHIVE_CREATE OUTPUT ${mbirk_deb}/changelog.Debian.gz PATHS ${mbirk_deb}/changelog
+     FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} name)
   install(FILES ${mbirk_deb}/copyright ${mbirk_deb}/changelog.Debian.gz
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME} COMPONENT ${component} EXCLUDE_FROM_ALL)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME}
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
 
 include(CPack)

@@ -16,12 +16,15 @@ function(mbirk_add_instruction_sets library)
     string(MAKE_C_IDENTIFIER ${set} identifier)
     set(objects mbirk_${identifier})
     add_library(${objects} OBJECT ${ARGN} dispatch/set.cpp)
-    set_target_properties(${objects} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF)
+    set_target_properties(${objects} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+                          INTERPROCEDURAL_OPTIMIZATION OFF)
     target_link_libraries(${objects} PRIVATE mbirk::mbirk)
     target_include_directories(${objects} PRIVATE ${MBIRK_INSTRUCTION_SETS_DIR})
-    target_compile_definitions(${objects} PRIVATE MBIRK_COMPILED=1 MBIRK_DISPATCHED=1 MBIRK_INSTRUCTION_SET=${identifier} ${any})
+    target_compile_definitions(${objects} PRIVATE MBIRK_COMPILED=1 MBIRK_DISPATCHED=1
+                               MBIRK_INSTRUCTION_SET=${identifier} ${any})
     # Symbols that are unique in a process cannot become local. g++ 12 warns of its own std::string.
-    target_compile_options(${objects} PRIVATE -march=${set} -ffp-contract=off "$<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique;-Wno-restrict>")
+    target_compile_options(${objects} PRIVATE -march=${set} -ffp-contract=off
+                           "$<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique;-Wno-restrict>")
     mbirk_warnings(${objects})
 
     set(combined ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)

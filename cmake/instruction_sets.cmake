@@ -7,9 +7,11 @@ if(MBIRK_NATIVE OR CMAKE_CXX_FLAGS MATCHES "-march=" OR MBIRK_BUILD_TESTS OR MBI
   set(mbirk_dispatch OFF)
 endif()
 option(MBIRK_DISPATCH "Compile for several instruction sets and choose one at run time" ${mbirk_dispatch})
-set(MBIRK_INSTRUCTION_SETS "x86-64;x86-64-v3;x86-64-v4" CACHE STRING "The instruction sets of MBIRK_DISPATCH, from the least, which every processor must have, to the greatest")
+set(MBIRK_INSTRUCTION_SETS "x86-64;x86-64-v3;x86-64-v4" CACHE STRING
+    "The instruction sets of MBIRK_DISPATCH, from the least, which every processor must have, to the greatest")
 if(MBIRK_DISPATCH AND (MBIRK_NATIVE OR MBIRK_BUILD_TESTS OR MBIRK_BUILD_BENCH))
-  message(FATAL_ERROR "mbirk: MBIRK_DISPATCH is on, expected off with MBIRK_NATIVE, MBIRK_BUILD_TESTS or MBIRK_BUILD_BENCH")
+  message(FATAL_ERROR "mbirk: MBIRK_DISPATCH is on, expected off with MBIRK_NATIVE, MBIRK_BUILD_TESTS or "
+          "MBIRK_BUILD_BENCH")
 endif()
 
 # The list for the sources: MBIRK_SET(identifier, name) for each.

@@ -8,7 +8,8 @@ function(mbirk_own_target target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
   # The host half of .cu files gets equal flags: exec::host must mean one thing in a program.
   if(MBIRK_NATIVE)
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>"
+                           "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
   endif()
   mbirk_warnings(${target})
 endfunction()
@@ -87,7 +88,8 @@ endfunction()
 
 # Include names of the optional packages.
 set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG TIFF MATIO GSF Eigen3 dlpack MPI)
-set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<tiffio[.]h>" "<matio[.]h>" "<gsf/" "<(unsupported/)?Eigen/" "<dlpack/" "<mpi[.]h>")
+set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<tiffio[.]h>"
+    "<matio[.]h>" "<gsf/" "<(unsupported/)?Eigen/" "<dlpack/" "<mpi[.]h>")
 # Include names of headers of the CUDA toolkit, which nvcc provides.
 set(mbirk_toolkit_packages nvtx3 cupti cudart)
 set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>" "<cuda_(runtime|profiler_api)[.]h>")

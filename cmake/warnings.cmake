@@ -5,6 +5,8 @@ function(mbirk_warnings target)
     "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-psabi>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-psabi>")
   if(MBIRK_WERROR)
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+    target_compile_options(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:-Werror>"
+      "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
   endif()
 endfunction()
