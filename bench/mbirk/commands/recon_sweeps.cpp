@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <variant>
 
 #include "commands/interrupt.hpp"
@@ -122,7 +124,13 @@ partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on
   auto const save = [&] {
     volume.save();
     last.places = volume.kept();
-    write_slabs_checkpoint(checkpoint, last, parameters);
+    try {
+      write_slabs_checkpoint(checkpoint, last, parameters);
+    } catch (...) {
+      std::error_code ignored;  // slices are of no use without their state
+      if (!std::filesystem::exists(checkpoint, ignored)) std::filesystem::remove(slices_name(checkpoint), ignored);
+      throw;
+    }
   };
   auto const stop_with_state = [&] {
     if (!interrupt_asked()) return;

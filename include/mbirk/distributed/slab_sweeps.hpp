@@ -90,6 +90,8 @@ template <class Context, class Solve> class slab_sweeps {
     std::vector<float> first = {}, last = {};  // its boundary slices as they are now, where neighbours need them
   };
 
+  std::array<index_t, 3> sinogram_shape() const { return {all_.views, all_.rows, all_.channels}; }
+  std::array<index_t, 3> recon_shape() const { return {all_.recon_rows, all_.recon_cols, all_.slices}; }
   int sweeps() const { return iterations_ > 0 && traits_.couples_slices ? division_.sweeps : 1; }
   /// Iterations that a slab has done after so many sweeps.
   index_t iterations_after(int sweeps_done) const { return index_t{iterations_} * sweeps_done / sweeps(); }
@@ -267,13 +269,11 @@ template <class Context, class Solve> class slab_sweeps {
   void check_resume(slabs_state const& state) const {
     using mbirk::detail::message;
     using mbirk::detail::shape_text;
-    auto const all = whole_scan();
-    require<shape_error>(
-        state.sinogram_shape == all.sinogram_shape() && state.recon_shape == all.recon_shape(), [&] {
-          return message(operation_, ": the state to resume is of a sinogram ", shape_text(state.sinogram_shape),
-                         " and a recon ", shape_text(state.recon_shape), ", expected ",
-                         shape_text(all.sinogram_shape()), " and ", shape_text(all.recon_shape()));
-        });
+    require<shape_error>(state.sinogram_shape == sinogram_shape() && state.recon_shape == recon_shape(), [&] {
+      return message(operation_, ": the state to resume is of a sinogram ", shape_text(state.sinogram_shape),
+                     " and a recon ", shape_text(state.recon_shape), ", expected ", shape_text(sinogram_shape()),
+                     " and ", shape_text(recon_shape()));
+    });
     auto const same = [&](char const* what, auto there, auto here) {
       require(there == here, [&] {
         return message(operation_, ": the state to resume has ", what, " = ", there, ", expected ", here);
@@ -308,8 +308,7 @@ template <class Context, class Solve> class slab_sweeps {
   }
   void save() const {
     if (!arrays_.checkpoint) return;
-    auto const all = whole_scan();
-    slabs_state state{all.sinogram_shape(), all.recon_shape(), division_, o_.seed, visits_, scale_, warnings_, {}};
+    slabs_state state{sinogram_shape(), recon_shape(), division_, o_.seed, visits_, scale_, warnings_, {}};
     for (auto const& s : slabs_) state.slabs.push_back(s.done);
     arrays_.checkpoint(state);
   }
