@@ -183,7 +183,15 @@ def matlab_part(kind, data):
 
 matrix = (matlab_part(6, struct.pack("<II", 7, 0)) + matlab_part(5, struct.pack("<3i", 4, 3, 5)) +
           matlab_part(1, b"scan") + matlab_part(7, floats))
-put("matlab", "single", b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + matlab_part(14, matrix))
+matlab_header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM"
+put("matlab", "single", matlab_header + matlab_part(14, matrix))
+as_int32 = matlab_part(14, matrix[:56] + b"\5" + matrix[57:])
+put("matlab", "truncated.mat", (matlab_header + as_int32)[:288])
+packed = zlib.compress(matlab_part(14, matrix))
+put("matlab", "compressed", matlab_header + struct.pack("<II", 15, len(packed)) + packed)
+packed = zlib.compress(as_int32[:200])  # a sound stream that ends before its array does
+put("matlab", "compressed_truncated.mat", matlab_header + struct.pack("<II", 15, len(packed)) + packed)
+put("matlab", "version_4", struct.pack("<5i", 20, 4, 15, 0, 5) + b"scan\0" + struct.pack("<60i", *range(60)))
 
 
 def compound(streams):

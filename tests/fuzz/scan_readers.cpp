@@ -111,8 +111,20 @@ void read_north_star_input(std::string_view input) { read_described(input, ".nsi
 #endif
 
 #if defined(MBIRK_WITH_MATIO)
+/// Reads the file, and the same array compressed, whose checksum mutations would destroy.
 void read_matlab_input(std::string_view input) {
   auto const path = write_scratch("input.mat", input);
+  accepts([&] { read_frames(open_matlab(path), path.string()); }, path.string());
+  if (input.size() <= 136 || input.substr(124, 2) != std::string_view("\0\1", 2)) return;
+  auto const* const array = reinterpret_cast<Bytef const*>(input.data()) + 128;
+  auto const bytes = static_cast<uLong>(input.size() - 128);
+  std::vector<Bytef> packed(compressBound(bytes));
+  auto count = static_cast<uLongf>(packed.size());
+  expect(compress2(packed.data(), &count, array, bytes, 1) == Z_OK, "an array cannot be compressed");
+  std::uint32_t const tag[] = {15, static_cast<std::uint32_t>(count)};
+  std::string file(input.substr(0, 128));
+  file.append(reinterpret_cast<char const*>(tag), sizeof(tag)).append(packed.begin(), packed.begin() + count);
+  write_scratch("input.mat", file);
   accepts([&] { read_frames(open_matlab(path), path.string()); }, path.string());
 }
 #endif

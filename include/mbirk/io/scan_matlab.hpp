@@ -1,4 +1,4 @@
-// Arrays from MATLAB files of version 5 (and 4, 7). Requires libmatio. Files of version 7.3 are HDF5: scan_hdf5.hpp.
+// Arrays from MATLAB files of version 5 (and 4, 7). Requires libmatio and zlib. Version 7.3 is HDF5: scan_hdf5.hpp.
 #pragma once
 
 #include <matio.h>
@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "mbirk/io/frame_stack.hpp"
+#include "mbirk/io/matlab_elements.hpp"
 #include "mbirk/io/scan_axes.hpp"
 
 namespace mbirk {
@@ -52,6 +53,7 @@ inline bool is_matlab_stack(matvar_t const& v) {
 /// @throws io_error naming all candidates when there are several
 inline frame_stack open_matlab(std::filesystem::path const& path, std::string const& variable = {},
                                std::string const& axes = {}) {
+  detail::matlab_elements(path).check();
   auto const file = detail::open_matlab_file(path);
   std::string names, chosen;
   std::array<index_t, 3> sizes{};
@@ -81,10 +83,15 @@ inline frame_stack open_matlab(std::filesystem::path const& path, std::string co
   index_t const bytes = detail::frame_bytes(name, stack.shape, type.bytes);
   if (static_cast<double>(bytes) > 4096.0 * static_cast<double>(detail::file_bytes(path)))
     detail::scan_fail(name, "is said to have " + std::to_string(bytes) + " bytes, more than its file can hold");
-  stack.read_window = [path, chosen, order, rank, type, name](frame_window const& w, float* to) {
+  detail::matlab_elements(path).check(chosen);
+  stack.read_window = [path, chosen, order, rank, sizes, type, name](frame_window const& w, float* to) {
     auto const again = detail::open_matlab_file(path);
     detail::matlab_variable const v{Mat_VarReadInfo(again.get(), chosen.c_str())};
-    if (!v) detail::scan_fail(name, "cannot be read");
+    // matio takes the first array of that name, and writes what its class and number of axes ask for.
+    auto const same = [](std::size_t a, index_t b) { return a == static_cast<std::size_t>(b); };
+    if (!v || !detail::is_matlab_stack(*v) || detail::matlab_type(*v).name != type.name || v->rank != rank ||
+        !std::equal(v->dims, v->dims + rank, sizes.begin(), same))
+      detail::scan_fail(name, "cannot be read: the first array of that name is another one");
     std::array<int, 3> start{}, stride{1, 1, 1}, edge{};
     std::array<index_t, 3> first{}, count{};
     order.window(w, static_cast<index_t>(v->dims[order.of_axis(2)]), first, count);
