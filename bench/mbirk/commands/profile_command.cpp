@@ -154,7 +154,9 @@ class profile_run {
 
   /// The folder for files of a kind, created on first use.
   fs::path folder(char const* kind, std::string const& below = {}) const {
-    auto const path = out_ / kind / when_ / below;
+    auto path = out_ / kind / when_;
+    // libstdc++ 12 crashes if it appends to a path that ends in a slash and has no memory for it.
+    if (!below.empty()) path /= below;
     std::error_code failed;
     fs::create_directories(path, failed);
     require<io_error>(!failed, [&] { return path.string() + ": cannot be created: " + failed.message(); });

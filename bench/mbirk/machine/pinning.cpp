@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <latch>
+#include <new>
 #include <string_view>
 
 #include "mbirk/core/error.hpp"
@@ -25,6 +26,7 @@ template <class F> auto with_set(F const& f) {
     cpu_set_t* set = CPU_ALLOC(max_processors);
     ~owner() { CPU_FREE(set); }
   } const all;
+  if (!all.set) throw std::bad_alloc();
   std::size_t const bytes = CPU_ALLOC_SIZE(max_processors);
   CPU_ZERO_S(bytes, all.set);
   return f(all.set, bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -30,11 +31,15 @@ class open_operation {
     attribute_counts();
     names_.push_back(name);
   }
-  void end_stage() {
-    attribute_counts();
-    names_.pop_back();
+  void end_stage() noexcept {
+    keeping_failures([&] { attribute_counts(); });
+    leave_stage();
   }
+  /// Of a stage that an exception ends.
+  void leave_stage() noexcept { names_.pop_back(); }
+  /// @throws what went wrong in the guards of stages and launches, whose destructors may not throw
   operation_record finish() {
+    if (failure_) std::rethrow_exception(failure_);
     attribute_counts();
     for (auto& t : tallies_) record_.arrays.push_back(describe(t, t.total, true));
     if (has(what_, level::reuse) && !lines_.empty()) record_.reuse = lines_.result();
@@ -88,7 +93,7 @@ class open_operation {
         return t;
       }
     }
-    auto& t = tallies_.emplace_back();
+    array_tally t;
     t.name = info.name;
     t.role = info.role;
     t.elements = info.elements;
@@ -105,13 +110,19 @@ class open_operation {
       if (has(what_, level::ranges) && info.role == array_role::temporary) t.fresh.resize(words);
     }
     t.tracked = has(what_, level::unique | level::reuse);
+    index_t const lines = ceil_div(bytes, reuse_engine::line_bytes) + 1;
+    if (has(what_, level::reuse)) t.reuse = reuse_engine(lines);
+    auto& added = tallies_.emplace_back(std::move(t));
     if (has(what_, level::reuse)) {
-      index_t const lines = ceil_div(bytes, reuse_engine::line_bytes) + 1;
-      t.reuse = reuse_engine(lines);
-      t.first_line = lines_.grow(lines);
-      t.all_lines = &lines_;
+      try {
+        added.first_line = lines_.grow(lines);
+      } catch (...) {
+        tallies_.pop_back();  // without memory for it nothing changes
+        throw;
+      }
+      added.all_lines = &lines_;
     }
-    return t;
+    return added;
   }
   array_tally* const* scratch(kernel::scratch_layout const& layout, std::byte const* base) {
     scratch_.clear();
@@ -147,7 +158,19 @@ class open_operation {
       }
     return r;
   }
-  void launched(kernel_info const& k, kernel_record const& before) {
+  void launched(kernel_info const& k, kernel_record const& before) noexcept {
+    keeping_failures([&] { add_launch(k, before); });
+  }
+
+ private:
+  template <class F> void keeping_failures(F const& f) noexcept {
+    try {
+      f();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  void add_launch(kernel_info const& k, kernel_record const& before) {
     ++record_.launches;
     auto const after = so_far(k);
     auto const known = std::find_if(record_.kernels.begin(), record_.kernels.end(),
@@ -161,8 +184,6 @@ class open_operation {
     r.bytes_loaded += after.bytes_loaded - before.bytes_loaded;
     r.bytes_stored += after.bytes_stored - before.bytes_stored;
   }
-
- private:
   array_record describe(array_tally const& t, access_counts c, bool whole) const {
     array_record r{t.name, t.role, t.type, t.elements, t.item_bytes, t.outside, c, {}, {}};
     if (!whole) return r;
@@ -188,6 +209,7 @@ class open_operation {
   std::deque<array_tally> tallies_;
   std::vector<array_tally*> scratch_;
   reuse_engine lines_;
+  std::exception_ptr failure_;
 };
 
 template <class T> constexpr char const* type_name() {
@@ -200,7 +222,17 @@ template <class T> constexpr char const* type_name() {
   else return "struct";
 }
 
-/// Ends an operation or a stage at the end of its scope. Not movable; returned by guaranteed elision.
+/// Whether an exception ends the scope of an object of this type.
+class unwinding {
+ public:
+  explicit operator bool() const noexcept { return std::uncaught_exceptions() > before_; }
+
+ private:
+  int before_ = std::uncaught_exceptions();
+};
+
+/// Ends an operation or a stage at the end of its scope. An operation that an exception ends leaves no record. Not
+/// movable; returned by guaranteed elision.
 class counting_guard {
  public:
   counting_guard(ledger& into, op_info op, level what) : into_(into) {
@@ -216,9 +248,18 @@ class counting_guard {
   }
   ~counting_guard() {
     if (!into_.open) return;
-    if (!owned_) { into_.open->end_stage(); return; }
+    if (!owned_) {
+      if (failed_) into_.open->leave_stage();
+      else into_.open->end_stage();
+      return;
+    }
     into_.open = nullptr;
-    into_.add(owned_->finish());
+    if (failed_) return;
+    try {
+      into_.add(owned_->finish());
+    } catch (...) {
+      into_.fail(std::current_exception());
+    }
   }
   counting_guard(counting_guard const&) = delete;
   counting_guard& operator=(counting_guard const&) = delete;
@@ -226,6 +267,7 @@ class counting_guard {
  private:
   ledger& into_;
   std::unique_ptr<open_operation> owned_;
+  unwinding failed_;
 };
 
 /// Guard of a kernel launch inside an operation.
@@ -235,7 +277,7 @@ class counting_launch : public no_guard {
     if (in) before_ = in->so_far(k);
   }
   ~counting_launch() {
-    if (in_) in_->launched(kernel_, before_);
+    if (in_ && !failed_) in_->launched(kernel_, before_);
   }
   counting_launch(counting_launch const&) = delete;
   counting_launch& operator=(counting_launch const&) = delete;
@@ -244,6 +286,7 @@ class counting_launch : public no_guard {
   open_operation* in_;
   kernel_info kernel_;
   kernel_record before_;
+  unwinding failed_;
 };
 
 template <class Native, bool Dataless> struct counting_backend { using type = counted<Native>; };

@@ -7,7 +7,9 @@
 #include <bit>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mbirk/instrument/concepts.hpp"
@@ -240,15 +242,25 @@ class open_operation;
 /// Finished records, in the order in which the operations ended. Owned by the caller; a counting policy points to it.
 class ledger {
  public:
-  std::vector<operation_record> const& records() const noexcept { return records_; }
-  operation_record const& last() const { return records_.back(); }
-  void clear() { records_.clear(); }
+  /// @throws std::bad_alloc if there was no memory for a record, since the last clear()
+  std::vector<operation_record> const& records() const {
+    if (failure_) std::rethrow_exception(failure_);
+    return records_;
+  }
+  operation_record const& last() const { return records().back(); }
+  void clear() {
+    records_.clear();
+    failure_ = nullptr;
+  }
   void add(operation_record record) { records_.push_back(std::move(record)); }
+  /// A record that could not be made.
+  void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
 
   detail::open_operation* open = nullptr;  ///< the operation being counted; for internal use by the policy
 
  private:
   std::vector<operation_record> records_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace mbirk::instrument

@@ -47,23 +47,30 @@ class reuse_engine {
   reuse_engine() = default;
   explicit reuse_engine(index_t lines) { grow(lines); }
 
-  /// Adds room for more lines; returns the number of the first new line.
+  /// Adds room for more lines; returns the number of the first new line. Without memory for them nothing changes.
   std::uint32_t grow(index_t more) {
     std::size_t const before = last_.size(), lines = before + static_cast<std::size_t>(more);
+    std::size_t const slots = std::max<std::size_t>(4096, round_up_512(4 * lines));
+    auto const order = live_lines();
+    last_.reserve(lines);
+    dirty_from_.reserve(lines);
+    bits_.reserve(slots / 64);
+    tree_.reserve(slots / block + 1);
+    distances_.reserve(lines + 1);
+    write_backs_.reserve(lines + 2);
     last_.resize(lines, never);
     dirty_from_.resize(lines, clean);
-    std::size_t const slots = std::max<std::size_t>(4096, round_up_512(4 * lines));
     bits_.resize(slots / 64);
     tree_.resize(slots / block + 1);
     distances_.resize(lines + 1);
     write_backs_.resize(lines + 2);
-    compact();  // the tree's shape depends on its size
+    renumber(order);  // the tree's shape depends on its size
     return static_cast<std::uint32_t>(before);
   }
 
   /// @param full  whether a store covers the whole line, which then needs no fetch.
   void touch(std::uint32_t line, bool store, bool full) {
-    if (now_ == bits_.size() * 64) compact();
+    if (now_ == bits_.size() * 64) renumber(live_lines());
     std::uint64_t const before = std::exchange(last_[line], now_);
     ++accesses_;
     ++part_.accesses;
@@ -151,12 +158,17 @@ class reuse_engine {
     else bits_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
     for (std::size_t b = slot / block + 1; b < tree_.size(); b += b & -b) tree_[b] += on ? 1 : -1;
   }
-  /// Renumbers the live slots 0, 1, ... in order.
-  void compact() {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+  /// The live slots and their lines, in order.
+  using slot_order = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+  slot_order live_lines() const {
+    slot_order order;
     for (std::size_t line = 0; line < last_.size(); ++line)
       if (last_[line] != never) order.push_back({last_[line], static_cast<std::uint32_t>(line)});
     std::sort(order.begin(), order.end());
+    return order;
+  }
+  /// Renumbers the live slots 0, 1, ...
+  void renumber(slot_order const& order) {
     std::fill(bits_.begin(), bits_.end(), 0);
     std::fill(tree_.begin(), tree_.end(), 0);
     now_ = 0;
