@@ -16,6 +16,7 @@
 
 #include "mbirk/exec/default_pool.hpp"
 #include "mbirk/io/folder.hpp"
+#include "operations/operations.hpp"
 #include "operations/profile_problem.hpp"
 #include "operations/recon_run.hpp"
 
@@ -195,6 +196,42 @@ INSTANTIATE_TEST_SUITE_P(Operations, LibraryFaults, ::testing::ValuesIn(all_entr
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 });
+
+/// Without memory for its records counting fails where they are asked for, not in the destructors of its guards; and
+/// what it has then is whole.
+TEST(CountingFaults, WithoutMemoryAtEachAllocation) {
+  for (char const* const name : {"gen_weights_transmission", "parallel_forward_project"}) {
+    auto const& entry = *matching_entries(name).front();
+    profile_problem problem(entry.geometry, size, 1, true);
+    operands x = problem.make_operands(*entry.op, entry.arguments);
+    instrument::ledger counts;
+    context<exec::host, counting> const ctx{exec::host{1}, counting(counts)};
+    auto const call = [&] {
+      counts.clear();
+      entry.op->run(any_context(ctx), problem.scan(), x);
+      return counts.last().operations;
+    };
+    auto const expected = call();
+    long n = 0, failed = 0;
+    for (bool ended = false; !ended; ++n) {
+      allocations = 0;
+      failing_allocation = n + 1;
+      counting_allocations = true;
+      try {
+        EXPECT_TRUE(call() == expected) << name << ", place " << n;
+        ended = allocations <= n;
+      } catch (std::bad_alloc const&) {
+        ++failed;
+      } catch (allocation_error const&) {
+        ++failed;
+      }
+      counting_allocations = false;
+      EXPECT_EQ(counts.open, nullptr);
+      EXPECT_TRUE(call() == expected) << name << ", after place " << n;
+    }
+    EXPECT_GT(failed, n / 2) << name;
+  }
+}
 
 TEST(FolderFaults, WithoutMemoryAtEachAllocation) {
   // The folder of this process's threads has folders and files.

@@ -1,4 +1,4 @@
-// Reconstructions in slabs that go on from a state: the bits of one that was not interrupted, and states that do not fit.
+// Reconstructions in slabs that go on from a state: to the bits of an uninterrupted one; states that do not fit.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -143,11 +143,12 @@ TEST(SlabsState, DamagedFilesAreRefused) {
   };
   EXPECT_EQ(refused(text), "nothing was thrown");
   auto const damaged = "is truncated or damaged: it does not have the checksum at its end";
-  for (std::size_t const n : {text.size() - 1, text.size() / 2, std::size_t{40}}) EXPECT_EQ(refused(text.substr(0, n)), damaged);
+  for (std::size_t const n : {text.size() - 1, text.size() / 2, std::size_t{40}})
+    EXPECT_EQ(refused(text.substr(0, n)), damaged);
   EXPECT_EQ(refused(text.substr(0, 14)), "is truncated");
   EXPECT_EQ(refused("mbirk checkpoint\n"), "is not the state of a reconstruction in slabs");
   EXPECT_EQ(refused(""), "is not the state of a reconstruction in slabs");
-  /// With a checksum that is right.
+  // With a checksum that is right.
   auto const changed = [&](std::string const& from, std::string const& to) {
     auto all = text.substr(0, text.size() - detail::checkpoint_tail);
     auto const at = all.find(from);
@@ -163,6 +164,7 @@ TEST(SlabsState, DamagedFilesAreRefused) {
   EXPECT_EQ(changed("slabs 3", "slabs 4"), "is damaged: the field num_iterations cannot be read");
   EXPECT_EQ(changed("visits ", "visits x"), "is damaged: the field visits cannot be read");
   EXPECT_EQ(changed("scale ", "scale 1p+200\nscale "), "is damaged: the field scale cannot be read");
+  EXPECT_EQ(changed("slabs 3", "slabs 2"), "is damaged: it has more than its fields");
 }
 
 }  // namespace

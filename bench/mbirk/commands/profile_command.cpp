@@ -282,7 +282,7 @@ class profile_run {
         // Under policies with blocks the host only queues work.
         if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);
         if (!options_.no_heap)
-          report_["memory_tables"][size][entry.name] =
+          object_in(object_in(report_, "memory_tables"), size)[entry.name] =
               write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
       add_measurement(std::move(one), entry, n, run);

@@ -11,6 +11,7 @@
 #include "commands/iteration_progress.hpp"
 #include "commands/slab_store.hpp"
 #include "mbirk/core/element_count.hpp"
+#include "mbirk/distributed/slab_schedule.hpp"
 #include "operations/ranks_estimate.hpp"
 
 namespace mbirk::program {
@@ -53,7 +54,8 @@ void check_sweeps(recon_command const& o, geometry_file const& g) {
 }
 
 json parameters_of_sweeps(recon_command const& o, json parameters) {
-  parameters["iterations"] = iterations_of(o);
+  parameters["max_iterations"] = o.call.max_iterations;
+  parameters["first_iteration"] = o.call.first_iteration;
   return parameters;
 }
 
@@ -87,7 +89,12 @@ slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_f
   auto const largest = largest_slabs(all, limits, plan_of, [&](index_t slices) {
     return device_memory_of_slabs(host, scan_of(slices), all, options, weighted);
   });
-  if (!resumed) return largest;
+  if (!resumed) {
+    // At least two slabs, because a single one has no state before its end.
+    if (largest.slices < all || all < 2) return largest;
+    index_t const half = ceil_div(all, 2), in_units = ceil_div(half, slab_unit) * slab_unit;
+    return plan_of(in_units < all ? in_units : half);
+  }
   index_t const wanted = resumed->state.division.slices;
   require<io_error>(wanted >= 1 && wanted <= largest.slices, [&] {
     return fmt::format("{}: has slabs of {} slices, expected at most {}, which fit into the memory", o.resume, wanted,
@@ -113,22 +120,25 @@ partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on
   int sweeps = sweeps_of(o);
   distributed::slab_arrays arrays;
   if (resumed) {
+    last.state = resumed->state;
+    sweeps = o.slab_sweeps.value_or(last.state.division.sweeps);
+    if (!o.seed_given) options.seed = last.state.seed;
+    distributed::detail::require_resumable(last.state, all_slices.geometry(), {slices, sweeps}, options, true,
+                                           o.resume);
     require_same_data(o.resume, resumed->sums, last.sums);
     watch.step("reading " + slices_name(o.resume));
     volume.copy(slices_name(o.resume), *resumed);
-    last.state = resumed->state;
-    sweeps = o.slab_sweeps.value_or(last.state.division.sweeps);
     arrays.resume = &resumed->state;
-    if (!o.seed_given) options.seed = last.state.seed;
   }
   auto const save = [&] {
-    volume.save();
-    last.places = volume.kept();
     try {
+      volume.save();
+      last.places = volume.kept();
       write_slabs_checkpoint(checkpoint, last, parameters);
     } catch (...) {
-      std::error_code ignored;  // slices are of no use without their state
-      if (!std::filesystem::exists(checkpoint, ignored)) std::filesystem::remove(slices_name(checkpoint), ignored);
+      std::error_code unknown;  // slices are of no use without their state
+      bool const has_state = std::filesystem::exists(checkpoint, unknown);
+      if (!has_state && !unknown) std::filesystem::remove(slices_name(checkpoint), unknown);
       throw;
     }
   };
@@ -174,8 +184,17 @@ partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on
     watch.step(fmt::format("iteration {} of {}, of all slabs", report.iteration, report.iterations));
     return !interrupt_asked();
   };
+  auto const check_unread = [&] {  // the state had all iterations of these slabs
+    watch.step("checking the data");
+    index_t const views = source.shape()[0], channels = source.shape()[2];
+    std::vector<float> rows(element_count({views, std::min(slices, all), channels}));
+    for (index_t first = 0; first < all; first += slices)
+      if (!is_read[static_cast<std::size_t>(first / slices)])
+        arrays.read_data(first, {rows.data(), {views, std::min(slices, all - first), channels}}, {});
+  };
   try {
     result.record = on.vcd_in_slabs(whole, {slices, sweeps}, arrays, options);
+    if (!interrupt_asked() && std::ranges::find(is_read, false) != is_read.end()) check_unread();
   } catch (interrupted const&) {  // while it read a slab
     bar.clear();
     stop_with_state();
@@ -183,15 +202,6 @@ partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on
   }
   bar.clear();
   stop_with_state();
-  if (std::ranges::find(is_read, false) != is_read.end()) {
-    // The state had all iterations of these slabs.
-    watch.step("checking the data");
-    index_t const views = source.shape()[0], channels = source.shape()[2];
-    std::vector<float> rows(element_count({views, std::min(slices, all), channels}));
-    for (index_t first = 0; first < all; first += slices)
-      if (!is_read[static_cast<std::size_t>(first / slices)])
-        arrays.read_data(first, {rows.data(), {views, std::min(slices, all - first), channels}}, {});
-  }
 
   watch.step("writing");
   std::vector<float> slab(element_count({shape[0], shape[1], std::min(slices, all)}));

@@ -8,16 +8,12 @@
 #include <system_error>
 #include <utility>
 
+#include "commands/interrupt.hpp"
 #include "mbirk/io/checkpoint.hpp"
 #include "mbirk/io/input_file.hpp"
 
 namespace mbirk::program {
 namespace {
-
-std::string text_of(mbirk::detail::crc32 const& sum) {
-  auto const line = sum.line();
-  return line.substr(0, line.size() - 1);
-}
 
 /// A slot that neither of the lists has.
 index_t free_slot(std::vector<slab_place> const& a, std::vector<slab_place> const& b) {
@@ -58,9 +54,7 @@ void slab_store::write(index_t first, view<float const, 3> from) {
   auto& place = now_[slab];
   if (!kept_.empty() && kept_[slab].slot == place.slot) place.slot = free_slot(now_, kept_);
   auto const bytes = static_cast<std::size_t>(from.size()) * sizeof(float);
-  mbirk::detail::crc32 sum;
-  sum.add(from.data(), bytes);
-  place.slices = text_of(sum);
+  place.slices = data_sum(from.data(), bytes);
   write_at(offset(place.slot), from.data(), bytes);
 }
 
@@ -75,7 +69,8 @@ void slab_store::check_data(index_t first, std::string const& sum, std::string c
 
 void slab_store::save() {
   if (!unnamed_) {
-    if (::fsync(descriptor_) != 0) fail("cannot be written");
+    auto const code = mbirk::detail::synced(descriptor_);
+    require<io_error>(!code, [&] { return path_ + ": cannot be written: " + code.message(); });
     return;
   }
   unnamed_->commit();
@@ -89,12 +84,12 @@ void slab_store::copy(std::string const& from, saved_slabs const& saved) {
   std::vector<char> block(std::size_t{1} << 20);
   for (std::size_t slab = 0; slab < now_.size(); ++slab) {
     now_[slab] = saved.places[slab];
-    if (now_[slab].slices.empty()) continue;  // not written yet
     mbirk::detail::crc32 sum;
     auto const begin = offset(now_[slab].slot);
     file.clear();
     file.seekg(begin);
     for (index_t at = 0, all = slab_bytes(slab); at < all;) {
+      stop_if_asked();
       auto const bytes = std::min(all - at, std::ssize(block));
       require<io_error>(static_cast<bool>(file.read(block.data(), bytes)),
                         [&] { return from + ": is truncated, expected the slices of the state"; });
@@ -103,9 +98,9 @@ void slab_store::copy(std::string const& from, saved_slabs const& saved) {
       write_at(begin + at, block.data(), size);
       at += bytes;
     }
-    require<io_error>(text_of(sum) == now_[slab].slices, [&] {
+    require<io_error>(sum_text(sum) == now_[slab].slices, [&] {
       return from + ": is damaged, or belongs to another state: its slab " + std::to_string(slab) + " has " +
-             text_of(sum) + ", expected " + printable(now_[slab].slices, 40);
+             sum_text(sum) + ", expected " + printable(now_[slab].slices, 40);
     });
   }
   keep();

@@ -14,7 +14,7 @@
 
 namespace mbirk::program {
 
-/// The file has a slot for each slab and one more. All members throw io_error.
+/// The file has a slot for each slab and one more. All members throw io_error, copy() also interrupted.
 class slab_store {
  public:
   /// @param path    name of the file once it is saved

@@ -12,6 +12,9 @@ namespace mbirk::program {
 std::string data_sum(void const* data, std::size_t bytes) {
   mbirk::detail::crc32 sum;
   sum.add(data, bytes);
+  return sum_text(sum);
+}
+std::string sum_text(mbirk::detail::crc32 const& sum) {
   auto const line = sum.line();
   return line.substr(0, line.size() - 1);
 }
@@ -123,6 +126,7 @@ saved_slabs read_slabs_checkpoint(std::filesystem::path const& path, json const&
   auto note = parse_note(path, text);
   auto const slabs = taken(note, "slabs");
   saved.sums = check_note(path, std::move(note), parameters);
+  require<io_error>(!saved.sums.empty(), [&] { return place_of_note(path) + " has no checksums of the data"; });
   auto const count = std::ssize(saved.state.slabs);
   auto const place = place_of_note(path);
   json_field const list(slabs, place, "slabs");
@@ -132,8 +136,12 @@ saved_slabs read_slabs_checkpoint(std::filesystem::path const& path, json const&
     auto const slot = field.integer();
     if (slot < 0 || slot > count || !slots.insert(slot).second)
       field.wrong("a slot of its own, 0 to " + std::to_string(count));
-    saved.places.push_back(
-        {slot, of_slab.at("slices", "a checksum").text(), of_slab.at("data", "a checksum").text()});
+    auto const sum = [&](char const* name) {
+      auto const found = of_slab.at(name, "a checksum");
+      if (found.text().empty()) found.wrong("a checksum");
+      return found.text();
+    };
+    saved.places.push_back({slot, sum("slices"), sum("data")});
   }
   if (std::ssize(saved.places) != count) list.wrong(fmt::format("{} places, one for each slab", count));
   return saved;

@@ -11,6 +11,7 @@
 #include "input/json_field.hpp"
 #include "machine/memory.hpp"
 #include "mbirk/distributed/slab_arrays.hpp"
+#include "mbirk/io/checkpoint.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
@@ -19,6 +20,7 @@ namespace mbirk::program {
 using data_sums = std::map<std::string, std::string>;
 /// Checksum of an array.
 std::string data_sum(void const* data, std::size_t bytes);
+std::string sum_text(mbirk::detail::crc32 const& sum);
 /// Checksum of a sinogram of which the rows from `first` on are given. Those of parts add up, modulo 2^64.
 std::uint64_t rows_sum(view<float const, 3> const& rows, index_t first = 0);
 /// The sums of the single rows, continued from those of the views before; and the sum of them all.
@@ -44,11 +46,12 @@ struct saved_state {
 /// @throws io_error with the file and the first parameter that differs; allocation_error
 saved_state read_checkpoint(std::filesystem::path const& path, json const& parameters,
                             memory_budget const& memory = {});
+
 /// Where the slices of a slab are in the file that has those of all, and checksums of the slab.
 struct slab_place {
-  index_t slot = 0;                 ///< the file has slots of the size of the largest slab
-  std::string slices;               ///< checksum of the slices
-  std::string data = {};            ///< of the line integrals; empty while they were not read
+  index_t slot = 0;       ///< the file has slots of the size of the largest slab
+  std::string slices;     ///< checksum of the slices
+  std::string data = {};  ///< of the line integrals; empty while they were not read
 };
 /// A state of a reconstruction in slabs, and what belongs to it.
 struct saved_slabs {
@@ -58,7 +61,7 @@ struct saved_slabs {
 };
 /// @throws io_error; the file is either complete or absent
 void write_slabs_checkpoint(std::filesystem::path const& path, saved_slabs const& saved, json const& parameters);
-/// Parameters are compared, and every slab has a slot of its own.
+/// Parameters are compared, and every slab has a slot of its own and its checksums.
 /// @throws io_error with the file and the first parameter that differs
 saved_slabs read_slabs_checkpoint(std::filesystem::path const& path, json const& parameters);
 

@@ -25,7 +25,7 @@ namespace mbirk::distributed {
 /// @param whole     parameters of the whole scan.
 /// @param division  slices of a slab, and 1 to max_iterations sweeps. Multiples of 32 slices take the least memory and
 ///                  time for each slice.
-/// @param arrays    read and write the slabs, receive states and have the one to go on from.
+/// @param arrays    read and write the slabs, receive states, and hold the one to resume.
 /// @param options   as for recon, but init_recon may not be an array, and mbirjax_rounding, compute_prior_loss, resume
 ///                  and checkpoint may not be set. progress is called after each iteration of each slab, with values of
 ///                  the slab; iteration and iterations count those of all slabs. stop_threshold_change_pct is compared

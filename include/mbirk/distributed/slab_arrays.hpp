@@ -54,8 +54,9 @@ struct slab_arrays {
   bool weighted = false;
   /// prox_map_in_slabs: reads as many slices of prox_input.
   std::function<void(index_t first, view<float, 3> prox_input)> read_prox_input = {};
-  /// Called with the state after the first image was made and after every visit of a slab. Someone who wants to go on
-  /// from it later must keep the slices as they are then: what write_image gets afterwards may not replace them.
+  /// Called with the state after the first image was made and after every complete visit of a slab; for a single slab
+  /// after its visit only. To go on from it later, keep the slices as they are then: what write_image gets afterwards
+  /// must not overwrite them.
   std::function<void(slabs_state const& state)> checkpoint = {};
   /// A state to go on from, to the bits of a reconstruction that was not interrupted, or null. It needs the same scan,
   /// options and data; read_image reads the slices that belong to it.

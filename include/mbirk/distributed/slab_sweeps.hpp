@@ -18,9 +18,9 @@
 #include "mbirk/distributed/fixed_neighbours.hpp"
 #include "mbirk/distributed/regularization.hpp"
 #include "mbirk/distributed/slab_arrays.hpp"
+#include "mbirk/distributed/slab_schedule.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "mbirk/projector/parallel.hpp"
-#include "mbirk/recon/log_check.hpp"
 #include "mbirk/recon/recon.hpp"
 
 namespace mbirk::distributed::detail {
@@ -40,8 +40,7 @@ template <class Context, class Solve> class slab_sweeps {
         traits_(traits), solve_(solve), all_(make_geometry(whole)),
         iterations_(std::max(0, options.max_iterations - options.first_iteration)) {
     check();
-    for (index_t first = 0; first < all_.slices; first += division.slices)
-      slabs_.push_back({{first, std::min(division.slices, all_.slices - first)}});
+    for (index_t at = 0; at < schedule().slabs(); ++at) slabs_.push_back({schedule().range(at)});
     shape_ = {all_.recon_rows, all_.recon_cols, slabs_.front().range.count};
     rows_ = {all_.views, slabs_.front().range.count, all_.channels};
   }
@@ -71,7 +70,7 @@ template <class Context, class Solve> class slab_sweeps {
       save();
     }
     auto const slabs = std::ssize(slabs_);
-    while (visits_ < slabs * sweeps() && !cancelled_) {
+    while (visits_ < schedule().visits() && !cancelled_) {
       auto const at = visits_ % slabs;
       if (at == 0 && visits_ > 0) {
         auto const so_far = log();
@@ -90,11 +89,7 @@ template <class Context, class Solve> class slab_sweeps {
     std::vector<float> first = {}, last = {};  // its boundary slices as they are now, where neighbours need them
   };
 
-  std::array<index_t, 3> sinogram_shape() const { return {all_.views, all_.rows, all_.channels}; }
-  std::array<index_t, 3> recon_shape() const { return {all_.recon_rows, all_.recon_cols, all_.slices}; }
-  int sweeps() const { return iterations_ > 0 && traits_.couples_slices ? division_.sweeps : 1; }
-  /// Iterations that a slab has done after so many sweeps.
-  index_t iterations_after(int sweeps_done) const { return index_t{iterations_} * sweeps_done / sweeps(); }
+  slab_schedule schedule() const { return {all_.slices, division_, o_, traits_.couples_slices}; }
   bool is_constant() const { return std::holds_alternative<double>(o_.init_recon); }
   bool is_fit() const { return std::holds_alternative<std::monostate>(o_.init_recon); }
 
@@ -250,7 +245,7 @@ template <class Context, class Solve> class slab_sweeps {
 
   /// Takes over a state, and the boundary slices that belong to it.
   void go_on_from(slabs_state const& state) {
-    check_resume(state);
+    require_resumable(state, all_, division_, o_, traits_.couples_slices, operation_);
     visits_ = state.visits;
     scale_ = state.scale;
     warnings_ = state.warnings;
@@ -266,41 +261,6 @@ template <class Context, class Solve> class slab_sweeps {
       if (!is_visited) scale_boundaries(s);
     }
   }
-  void check_resume(slabs_state const& state) const {
-    using mbirk::detail::message;
-    using mbirk::detail::shape_text;
-    require<shape_error>(state.sinogram_shape == sinogram_shape() && state.recon_shape == recon_shape(), [&] {
-      return message(operation_, ": the state to resume is of a sinogram ", shape_text(state.sinogram_shape),
-                     " and a recon ", shape_text(state.recon_shape), ", expected ", shape_text(sinogram_shape()),
-                     " and ", shape_text(recon_shape()));
-    });
-    auto const same = [&](char const* what, auto there, auto here) {
-      require(there == here, [&] {
-        return message(operation_, ": the state to resume has ", what, " = ", there, ", expected ", here);
-      });
-    };
-    same("slices of a slab", state.division.slices, division_.slices);
-    same("sweeps", state.division.sweeps, division_.sweeps);
-    same("seed", state.seed, o_.seed);
-    auto const slabs = std::ssize(slabs_);
-    same("slabs", std::ssize(state.slabs), slabs);
-    require(state.visits >= 0 && state.visits <= slabs * sweeps(), [&] {
-      return message(operation_, ": the state to resume has ", state.visits, " visits, expected 0 to ",
-                     slabs * sweeps());
-    });
-    for (index_t at = 0; at < slabs; ++at) {
-      auto const& [log, norms, _] = state.slabs[static_cast<std::size_t>(at)];
-      auto const& range = slabs_[static_cast<std::size_t>(at)].range;
-      auto const fault = mbirk::detail::log_fault(log, range.count);
-      require(fault.empty(), [&] {
-        return message(operation_, ": the log of slab ", at, " in the state to resume is inconsistent: ", fault);
-      });
-      if (slabs == 1) continue;  // it may have stopped before its last iteration
-      auto const of_visits = iterations_after(static_cast<int>((state.visits + slabs - 1 - at) / slabs));
-      same("iterations", index_t{log.num_iterations}, of_visits);
-      same("norms", std::ssize(norms), of_visits);
-    }
-  }
   void visited() {
     if (cancelled_) return;
     ++visits_;
@@ -308,7 +268,8 @@ template <class Context, class Solve> class slab_sweeps {
   }
   void save() const {
     if (!arrays_.checkpoint) return;
-    slabs_state state{sinogram_shape(), recon_shape(), division_, o_.seed, visits_, scale_, warnings_, {}};
+    slabs_state state{{all_.views, all_.rows, all_.channels}, {all_.recon_rows, all_.recon_cols, all_.slices},
+                      division_, o_.seed, visits_, scale_, warnings_, {}};
     for (auto const& s : slabs_) state.slabs.push_back(s.done);
     arrays_.checkpoint(state);
   }
@@ -317,7 +278,7 @@ template <class Context, class Solve> class slab_sweeps {
   void visit_in_sweep(std::size_t at, int sweep) {
     auto& s = slabs_[at];
     auto o = o_;
-    o.max_iterations = o_.first_iteration + static_cast<int>(iterations_after(sweep + 1));
+    o.max_iterations = o_.first_iteration + static_cast<int>(schedule().iterations_after(sweep + 1));
     o.stop_threshold_change_pct = 0;
     o.progress = [&](iteration_report const& of_slab) {
       s.done.norms.push_back(of_slab.norm);
@@ -342,7 +303,7 @@ template <class Context, class Solve> class slab_sweeps {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("slab");
     read(s);
     with_solver(s, o, below, above, [&](solver const& run, auto const& sinogram, auto const& weights) {
-      // Data are checked when they are first read.
+      // The survey checks the data; a reconstruction that goes on from a state has none.
       if (arrays_.resume && slabs_.size() > 1) require_data_of_slab(s, sinogram, weights);
       run.check();
       s.done.log = solve_(run, s.range);

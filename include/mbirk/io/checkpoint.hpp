@@ -193,6 +193,7 @@ class checkpoint_reader {
     get(value);
     if constexpr (!several_lines<T>) end_line();
   }
+  bool at_end() const noexcept { return text_.empty(); }
 
  private:
   [[noreturn]] void fail() const {

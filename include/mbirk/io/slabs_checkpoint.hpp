@@ -80,7 +80,8 @@ inline void save_slabs_checkpoint(std::filesystem::path const& path, distributed
   file.commit();
 }
 
-/// Reads a state and returns it, bitwise identical. Whether it fits a scan and itself is checked by recon_in_slabs.
+/// Reads a state and returns it, bitwise identical. Whether it fits the scan and is consistent is checked by
+/// recon_in_slabs.
 ///
 /// @param note  if not null, receives the text saved with the state.
 /// @throws io_error of one line with the file, when it cannot be read, is no such file, has another version, or is
@@ -100,7 +101,8 @@ inline distributed::slabs_state load_slabs_checkpoint(std::filesystem::path cons
   rest = rest.substr(0, end);
   rest.remove_prefix(detail::slabs_magic.size());
   if (!rest.starts_with(detail::checkpoint_version))
-    fail("has '" + printable(rest.substr(0, rest.find('\n')), 40) + "', expected 'version 1': it is from a newer mbirk");
+    fail("has '" + printable(rest.substr(0, rest.find('\n')), 40) +
+         "', expected 'version 1': it is from a newer mbirk");
   rest.remove_prefix(detail::checkpoint_version.size());
 
   distributed::slabs_state state;
@@ -114,6 +116,7 @@ inline distributed::slabs_state load_slabs_checkpoint(std::filesystem::path cons
   get("slabs", slabs);
   if (slabs > text.size()) fail("is damaged: it has " + std::to_string(slabs) + " slabs");
   for (; slabs > 0; --slabs) detail::each_slab_field(state.slabs.emplace_back(), get);
+  if (!fields.at_end()) fail("is damaged: it has more than its fields");
   if (note) *note = std::move(notes.front());
   return state;
 }
