@@ -100,7 +100,7 @@ TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
     int const status = run->end(signal);
     ASSERT_TRUE(signal == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
     auto const log = file_text(folder / "log");
-    EXPECT_EQ(signal == SIGTERM, log.find(" of 16 visits of slabs; the state is in " + state + " and " + state +
+    EXPECT_EQ(signal == SIGTERM, log.find(" visits of slabs; the state is in " + state + " and " + state +
                                           ".slices, and --resume " + state + " continues") != log.npos)
         << log;
     EXPECT_FALSE(fs::exists(folder / "x.npy"));
@@ -148,7 +148,6 @@ TEST_F(ReconSweeps, AnInterruptionSavesTheState) {
   expect_failure(recon("y.npy", limited(options, {"--resume", state.string()})), 2,
                  state.string() + ": was made with other parameters: /max_iterations is 60 there and 61 here");
   options.insert(options.end(), {"--first-iteration", "1"});
-  options[1] = "60";
   expect_failure(recon("y.npy", limited(options, {"--resume", state.string()})), 2,
                  state.string() + ": was made with other parameters: /first_iteration is 0 there and 1 here");
 }
@@ -181,6 +180,7 @@ TEST_F(ReconSweeps, StatesThatDoNotFitAreRefused) {
   auto const sound = file_text(state);
   auto said = json::parse(note);
   said["slabs"] = json::array({said["slabs"][0]});
+  said["slabs"][0]["slot"] = 0;
   crafted.slabs.resize(1);
   crafted.division.slices = 1;
   save_slabs_checkpoint(state, crafted, said.dump());

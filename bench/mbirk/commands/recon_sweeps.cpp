@@ -86,7 +86,11 @@ slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_f
     add_program_memory(plan.memory, other);
     return plan;
   };
-  auto const largest = largest_slabs(all, limits, plan_of, [&](index_t slices) {
+  // A new reconstruction leaves some room, because the same slabs must fit again when it is resumed, and the program
+  // itself does not always take the same memory.
+  auto room = limits;
+  if (!resumed) room.host *= 0.97;
+  auto const largest = largest_slabs(all, room, plan_of, [&](index_t slices) {
     return device_memory_of_slabs(host, scan_of(slices), all, options, weighted);
   });
   if (!resumed) {
