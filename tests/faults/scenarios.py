@@ -196,7 +196,7 @@ class ReconSweeps(Scenario):
     def __init__(self, harness):
         inputs = {"sinogram.npy": sinogram(rows=512, channels=96), "angles.npy": angles()}
         arguments = ["recon", "sinogram.npy", "--angles", "angles.npy", "--angle-unit", "rad", "--max-iterations", "2",
-                     "--slab-sweeps", "2", "--memory-limit", "46MiB", "--out", "out.npy", "--checkpoint", "state",
+                     "--slab-sweeps", "2", "--memory-limit", "50MiB", "--out", "out.npy", "--checkpoint", "state",
                      "--threads", "1", "--quiet"]
         super().__init__(harness, "recon sweeps", inputs, arguments, ["out.npy", "out.json", "out.png"],
                          ["state", "state.slices"], old=["out.npy"])

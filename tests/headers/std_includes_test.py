@@ -33,7 +33,7 @@ PROVIDES = {
     "cstdlib": "abort abs aligned_alloc atof exit free getenv malloc strtod",
     "cstring": "memcmp memcpy memset strcmp strstr",
     "deque": "deque",
-    "exception": "current_exception exception exception_ptr rethrow_exception",
+    "exception": "current_exception exception exception_ptr rethrow_exception uncaught_exceptions",
     "filesystem": "filesystem",
     "fstream": "ifstream ofstream istreambuf_iterator istream ios",
     "functional": "function greater hash invoke less plus",

@@ -55,7 +55,7 @@ TEST_P(FdkBand, HasTheBitsOfTheWhole) {
       fdk_band band(ctx, s, first,
                     view<float, 3>(parts.data.data() + first * cols * slices, {here, cols, slices}));
       index_t const all = s.geometry().views;
-      for (index_t block = 1; band.views() < all; ++block)
+      for (index_t block = 2; band.views() < all; block += 2)
         band.add(views(band.views(), std::min(block, all - band.views())));
       of_bands.clear();
       band.finish(&of_bands);
@@ -65,11 +65,14 @@ TEST_P(FdkBand, HasTheBitsOfTheWhole) {
   }
 }
 
-// 13 x 17 x 75: odd, and a last band that is no unit; 64 rows and slices: both halves at once, by transforms.
+// 13 x 17 x 75: odd, and a last band that is no unit; 64 rows and slices: both halves at once, by transforms; 24 and 48
+// rows: three packs of 8 and of 16 lanes, which are transformed in pairs.
 INSTANTIATE_TEST_SUITE_P(Cases, FdkBand,
                          ::testing::Values(band_case{"Odd", {13, 17, 75}, false, 0.7},
                                            band_case{"Mirrored", {9, 64, 100}, false, 0},
                                            band_case{"Helical", {11, 20, 75}, true, 0},
+                                           band_case{"ThreePacksOf8", {9, 24, 100}, false, 0},
+                                           band_case{"ThreePacksOf16", {9, 48, 100}, false, 0},
                                            band_case{"NoViews", {0, 8, 40}, false, 0},
                                            band_case{"NoRows", {3, 0, 40}, false, 0}),
                          [](auto const& info) { return std::string(info.param.name); });

@@ -24,11 +24,13 @@ cone_scan const& scan_of(geometry_file const& g) { return std::get<cone_scan>(g.
 /// reconstructed, and its filtered copy.
 constexpr double block_share = 16;
 
+/// Even, as fdk_band wants it.
 index_t views_of_block(cone_scan const& s, double limit) {
   auto const [views, rows, channels] = s.sinogram_shape();
   double const view_bytes = 4 * static_cast<double>(rows) * static_cast<double>(channels);
   double const most = limit / block_share / std::max(1.0, view_bytes);
-  return static_cast<index_t>(std::clamp(most, 1.0, static_cast<double>(std::max<index_t>(1, views))));
+  auto const fitting = static_cast<index_t>(std::clamp(most, 2.0, static_cast<double>(std::max<index_t>(2, views))));
+  return fitting - fitting % 2;
 }
 
 band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other, index_t rows,

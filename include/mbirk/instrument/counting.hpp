@@ -137,12 +137,14 @@ class open_operation {
         std::fill(t.fresh.begin(), t.fresh.end(), 0);
   }
   /// Called before a temporary is released: scans the values that kernels wrote to it.
-  void finished(void const* data, std::string_view name) {
-    for (auto& t : tallies_) {
-      if (t.fresh.empty() || t.base != data || t.name != name) continue;
-      for (std::size_t k = 0; k < t.fresh.size(); ++k) t.fresh[k] |= t.written[k];
-      t.values += scan(t, &t.fresh);
-    }
+  void finished(void const* data, std::string_view name) noexcept {
+    keeping_failures([&] {
+      for (auto& t : tallies_) {
+        if (t.fresh.empty() || t.base != data || t.name != name) continue;
+        for (std::size_t k = 0; k < t.fresh.size(); ++k) t.fresh[k] |= t.written[k];
+        t.values += scan(t, &t.fresh);
+      }
+    });
   }
   /// Counts since the last boundary, to be subtracted from those after a kernel; no kernel crosses a boundary.
   kernel_record so_far(kernel_info const& k) const {

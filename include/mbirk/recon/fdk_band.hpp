@@ -18,9 +18,11 @@ inline constexpr index_t fdk_band_unit = 4 * kernel::tile_side;
 ///     while (band.views() < views) band.add(next_block);
 ///     band.finish();
 ///
-/// The context, the scan and recon must outlive it. Memory: 16 bytes for each pixel of the band, for each one inside
-/// the mask while it is made, and during add a channel-major copy of the block. A band costs its share of the back
-/// projection, and filters all views. Source: Feldkamp, Davis, Kress 1984; the decomposition is mbirk's own.
+/// All blocks but the last must have an even number of views for the same bits: where a view has an odd number of packs
+/// of rows, the ramp filter transforms packs of two views together. The context, the scan and recon must outlive it.
+/// Memory: 16 bytes for each pixel of the band, for each one inside the mask while it is made, and during add a
+/// channel-major copy of the block. A band costs its share of the back projection, and filters all views. Source:
+/// Feldkamp, Davis, Kress 1984; the decomposition is mbirk's own.
 template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   using Context = context<Exec, Instr>;
   using P = detail::projector<cone_geometry>;
@@ -47,7 +49,7 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   index_t views() const noexcept { return views_; }
 
   /// Filters the next views and adds their back projection.
-  /// @param sinogram  (any number of views, rows, channels), line integrals.
+  /// @param sinogram  (views of the block, rows, channels), line integrals.
   /// @throws shape_error, parameter_error before anything runs; allocation_error.
   void add(view<float const, 3> sinogram, filter_options const& options = {}) {
     auto const& g = scan_.geometry();
