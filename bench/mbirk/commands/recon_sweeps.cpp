@@ -113,22 +113,21 @@ partial_result recon_in_sweeps(recon_context const& ctx, reconstructor const& on
                                run_watch& watch) {
   return_freed_arrays();
   auto const& whole = std::get<parallel_parameters>(g.parameters);
-  auto const& all_slices = std::get<parallel_scan>(g.scan);
-  auto const shape = all_slices.recon_shape();
-  auto const angles = angles_of(all_slices);
+  auto const& scan = std::get<parallel_scan>(g.scan);
+  auto const shape = scan.recon_shape();
+  auto const angles = angles_of(scan);
   index_t const all = shape[2], slabs = ceil_div(all, slices);
   auto const checkpoint = checkpoint_name(o);
   slab_store volume(slices_name(checkpoint), shape, slices);
   saved_slabs last;  // the state after the last visit
-  last.sums["mask"] = data_sum(all_slices.mask().data(), all_slices.mask().size());
+  last.sums["mask"] = data_sum(scan.mask().data(), scan.mask().size());
   int sweeps = sweeps_of(o);
   distributed::slab_arrays arrays;
   if (resumed) {
     last.state = resumed->state;
     sweeps = o.slab_sweeps.value_or(last.state.division.sweeps);
     if (!o.seed_given) options.seed = last.state.seed;
-    distributed::detail::require_resumable(last.state, all_slices.geometry(), {slices, sweeps}, options, true,
-                                           o.resume);
+    distributed::detail::require_resumable(last.state, scan.geometry(), {slices, sweeps}, options, true, o.resume);
     require_same_data(o.resume, resumed->sums, last.sums);
     watch.step("reading " + slices_name(o.resume));
     volume.copy(slices_name(o.resume), *resumed);
