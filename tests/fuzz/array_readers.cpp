@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "mbirk/io/checkpoint.hpp"
@@ -45,32 +46,27 @@ void read_npy_input(std::string_view input) {
   read_array<std::int32_t>(path);
 }
 
-void read_checkpoint_input(std::string_view input) {
-  auto const path = write_scratch("input.checkpoint", input);
-  recon_state state;
+/// A state that is read is written, and read again as it is. `ending` is that of the files.
+template <class Load, class Save>
+void read_state(std::string_view input, std::string const& ending, Load const& load, Save const& save) {
+  auto const path = write_scratch("input" + ending, input);
+  std::optional<decltype(load(path, nullptr))> state;
   std::string note;
-  if (!accepts([&] { state = load_checkpoint(path, &note); }, path.string())) return;
-  auto const again = scratch_folder() / "again.checkpoint", third = scratch_folder() / "third.checkpoint";
-  save_checkpoint(again, state, note);
+  if (!accepts([&] { state = load(path, &note); }, path.string())) return;
+  auto const again = scratch_folder() / ("again" + ending), third = scratch_folder() / ("third" + ending);
+  save(again, *state, note);
   std::string note_again;
-  auto const copy = load_checkpoint(again, &note_again);
-  save_checkpoint(third, copy, note_again);
+  auto const copy = load(again, &note_again);
+  save(third, copy, note_again);
   expect(note == note_again && mbirk::detail::read_text(again) == mbirk::detail::read_text(third),
          "a state changed by writing and reading");
 }
-
+void read_checkpoint_input(std::string_view input) {
+  auto const load = [](std::filesystem::path const& path, std::string* note) { return load_checkpoint(path, note); };
+  read_state(input, ".checkpoint", load, save_checkpoint);
+}
 void read_slabs_input(std::string_view input) {
-  auto const path = write_scratch("input.slabs", input);
-  distributed::slabs_state state;
-  std::string note;
-  if (!accepts([&] { state = load_slabs_checkpoint(path, &note); }, path.string())) return;
-  auto const again = scratch_folder() / "again.slabs", third = scratch_folder() / "third.slabs";
-  save_slabs_checkpoint(again, state, note);
-  std::string note_again;
-  auto const copy = load_slabs_checkpoint(again, &note_again);
-  save_slabs_checkpoint(third, copy, note_again);
-  expect(note == note_again && mbirk::detail::read_text(again) == mbirk::detail::read_text(third),
-         "a state changed by writing and reading");
+  read_state(input, ".slabs", load_slabs_checkpoint, save_slabs_checkpoint);
 }
 
 /// Gives a mutated text its checksum, because an input with a wrong one is refused before its fields matter.

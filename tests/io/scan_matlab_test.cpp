@@ -21,7 +21,7 @@ struct ScanMatlab : testing::Test {
                                                   sizes.data(), values.data(), 0));
     Mat_VarWrite(file, v.get(), compression);
   }
-  /// What a file of these bytes is refused with.
+  /// Returns the message with which a file of these bytes is refused.
   std::string error_of(std::string const& bytes) const {
     test::write_text(folder / "wrong.mat", bytes);
     try {

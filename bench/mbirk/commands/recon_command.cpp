@@ -80,7 +80,8 @@ partial_result reconstruct_in_parts(recon_context const& ctx, reconstructor cons
     auto const plan = plan_sweeps(ctx.exec, o, g, options, other, limits, resumed);
     begin(plan.memory, fmt::format("slabs of {} of {} slices", plan.slices, shape[2]));
     return naming(o.scan.files.input, [&] {
-      return recon_in_sweeps(ctx, on, o, source, g, options, parameters, resumed, plan.slices, watch);
+      return recon_in_sweeps(ctx, on, o, source, g, options, parameters_of_sweeps(o, parameters), resumed,
+                             plan.slices, watch);
     });
   }
   auto const plan = plan_bands(ctx.exec, g, other, memory.limit());
@@ -134,14 +135,13 @@ int reconstruct(recon_command const& o) {
 
   saved_state saved;
   recon_state const& resumed = saved.state;
-  auto const sweep_parameters = parameters_of_sweeps(o, parameters);
   std::optional<saved_slabs> resumed_slabs;
   if (!o.resume.empty() && is_slabs_checkpoint(o.resume)) {
     require<io_error>(works_in_sweeps(o, g), [&] {
       return o.resume + ": is the state of a reconstruction in slabs, expected one in memory: only vcd in parallel "
              "beam works in slabs, without corrections that need whole views";
     });
-    resumed_slabs = read_slabs_checkpoint(o.resume, sweep_parameters);
+    resumed_slabs = read_slabs_checkpoint(o.resume, parameters_of_sweeps(o, parameters));
   } else if (!o.resume.empty()) {
     saved = read_checkpoint(o.resume, parameters, memory);
     options.resume = &resumed;
@@ -165,8 +165,8 @@ int reconstruct(recon_command const& o) {
     if (!fits_device && !o.quiet)
       say("the device has {} free of {} that are predicted to be needed\n", bytes_text(*limits.device),
           bytes_text(on_device));
-    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, sweep_parameters, resumed_slabs,
-                                             memory, limits, watch);
+    auto const result = reconstruct_in_parts(ctx, *on, o, source, g, options, other, parameters, resumed_slabs, memory,
+                                             limits, watch);
     corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
     if (!o.quiet)
       for (auto const& line : corrected) say("{}\n", line);

@@ -17,6 +17,10 @@
 namespace mbirk::program {
 namespace {
 
+/// A new reconstruction leaves the rest of the memory, because the same slabs must fit again when it is resumed, and
+/// the program itself does not always take the same memory.
+constexpr double planned_share = 0.97;
+
 int iterations_of(recon_command const& o) { return std::max(0, o.call.max_iterations - o.call.first_iteration); }
 int sweeps_of(recon_command const& o) { return o.slab_sweeps.value_or(std::clamp(iterations_of(o), 1, 3)); }
 
@@ -86,10 +90,8 @@ slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_f
     add_program_memory(plan.memory, other);
     return plan;
   };
-  // A new reconstruction leaves some room, because the same slabs must fit again when it is resumed, and the program
-  // itself does not always take the same memory.
   auto room = limits;
-  if (!resumed) room.host *= 0.97;
+  if (!resumed) room.host *= planned_share;
   auto const largest = largest_slabs(all, room, plan_of, [&](index_t slices) {
     return device_memory_of_slabs(host, scan_of(slices), all, options, weighted);
   });

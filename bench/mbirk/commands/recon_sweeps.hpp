@@ -18,7 +18,7 @@ bool works_in_sweeps(recon_command const& o, geometry_file const& g);
 /// --slab-sweeps needs parallel beam, and an iteration for each sweep. @throws io_error
 void check_sweeps(recon_command const& o, geometry_file const& g);
 
-/// What identifies a reconstruction in slabs, besides what identifies one in memory: for its checkpoint.
+/// Adds the iterations to the parameters of a reconstruction, with which a checkpoint of slabs must agree.
 json parameters_of_sweeps(recon_command const& o, json parameters);
 
 /// Says what would help where an iterative reconstruction does not fit and does not work in slabs: the end of a

@@ -108,25 +108,22 @@ void slab_store::copy(std::string const& from, saved_slabs const& saved) {
 
 void slab_store::write_at(index_t offset, void const* data, std::size_t bytes) {
   if (unnamed_) return unnamed_->write_at(offset, data, bytes);
-  for (auto const* from = static_cast<char const*>(data); bytes > 0;) {
-    errno = 0;
-    auto const done = ::pwrite(descriptor_, from, bytes, offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot be written");
-    from += done;
-    offset += done;
-    bytes -= static_cast<std::size_t>(done);
-  }
+  transfer(::pwrite, offset, static_cast<char const*>(data), bytes, "cannot be written");
 }
 
 void slab_store::read_at(index_t offset, void* data, std::size_t bytes) {
   if (unnamed_) return unnamed_->read_at(offset, data, bytes);
-  for (auto* to = static_cast<char*>(data); bytes > 0;) {
+  transfer(::pread, offset, static_cast<char*>(data), bytes, "cannot be read back");
+}
+
+template <class Call, class Byte>
+void slab_store::transfer(Call call, index_t offset, Byte* data, std::size_t bytes, char const* failure) {
+  while (bytes > 0) {
     errno = 0;
-    auto const done = ::pread(descriptor_, to, bytes, offset);
+    auto const done = call(descriptor_, data, bytes, offset);
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot be read back");
-    to += done;
+    if (done <= 0) fail(failure);
+    data += done;
     offset += done;
     bytes -= static_cast<std::size_t>(done);
   }

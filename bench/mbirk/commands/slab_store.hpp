@@ -47,6 +47,9 @@ class slab_store {
   index_t offset(index_t slot) const { return slot * slot_bytes_; }
   void write_at(index_t offset, void const* data, std::size_t bytes);
   void read_at(index_t offset, void* data, std::size_t bytes);
+  /// Calls pread or pwrite until all bytes are done.
+  template <class Call, class Byte>
+  void transfer(Call call, index_t offset, Byte* data, std::size_t bytes, char const* failure);
   [[noreturn]] void fail(char const* what) const;
 
   std::string path_;

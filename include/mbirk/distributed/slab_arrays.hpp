@@ -21,7 +21,7 @@ struct slab_division {
   int sweeps = 3;      ///< over all slabs, which share the iterations of each slab equally
 };
 
-/// What a slab has done so far.
+/// The iterations that a slab has done so far.
 struct slab_record {
   recon_log log;
   std::vector<double> norms;  ///< ||x||_1 of the slab after each of its iterations

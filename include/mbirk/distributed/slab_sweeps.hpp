@@ -25,7 +25,7 @@
 
 namespace mbirk::distributed::detail {
 
-/// What a prior is like.
+/// Properties of a prior.
 struct slab_prior_traits { bool couples_slices = false, needs_sigma_x = false, needs_sigma_prox = false; };
 
 /// Solve: reconstructs a slab, solve(solver, range).
@@ -38,9 +38,9 @@ template <class Context, class Solve> class slab_sweeps {
               slab_prior_traits const& traits, Solve const& solve)
       : ctx_(ctx), whole_(whole), division_(division), arrays_(arrays), o_(options), operation_(operation),
         traits_(traits), solve_(solve), all_(make_geometry(whole)),
-        iterations_(std::max(0, options.max_iterations - options.first_iteration)) {
+        schedule_(all_.slices, division, options, traits.couples_slices) {
     check();
-    for (index_t at = 0; at < schedule().slabs(); ++at) slabs_.push_back({schedule().range(at)});
+    for (index_t at = 0; at < schedule_.slabs(); ++at) slabs_.push_back({schedule_.range(at)});
     shape_ = {all_.recon_rows, all_.recon_cols, slabs_.front().range.count};
     rows_ = {all_.views, slabs_.front().range.count, all_.channels};
   }
@@ -70,7 +70,7 @@ template <class Context, class Solve> class slab_sweeps {
       save();
     }
     auto const slabs = std::ssize(slabs_);
-    while (visits_ < schedule().visits() && !cancelled_) {
+    while (visits_ < schedule_.visits() && !cancelled_) {
       auto const at = visits_ % slabs;
       if (at == 0 && visits_ > 0) {
         auto const so_far = log();
@@ -89,7 +89,6 @@ template <class Context, class Solve> class slab_sweeps {
     std::vector<float> first = {}, last = {};  // its boundary slices as they are now, where neighbours need them
   };
 
-  slab_schedule schedule() const { return {all_.slices, division_, o_, traits_.couples_slices}; }
   bool is_constant() const { return std::holds_alternative<double>(o_.init_recon); }
   bool is_fit() const { return std::holds_alternative<std::monostate>(o_.init_recon); }
 
@@ -101,7 +100,7 @@ template <class Context, class Solve> class slab_sweeps {
     require(division_.slices >= 1, [&] {
       return message(operation_, ": slabs have ", division_.slices, " slices, expected at least 1");
     });
-    int const most = std::max(1, iterations_);
+    int const most = std::max(1, schedule_.iterations);
     require(division_.sweeps >= 1 && division_.sweeps <= most, [&] {
       return message(operation_, ": sweeps is ", division_.sweeps, ", expected 1 to ", most,
                      ", the number of iterations");
@@ -278,13 +277,13 @@ template <class Context, class Solve> class slab_sweeps {
   void visit_in_sweep(std::size_t at, int sweep) {
     auto& s = slabs_[at];
     auto o = o_;
-    o.max_iterations = o_.first_iteration + static_cast<int>(schedule().iterations_after(sweep + 1));
+    o.max_iterations = o_.first_iteration + static_cast<int>(schedule_.iterations_after(sweep + 1));
     o.stop_threshold_change_pct = 0;
     o.progress = [&](iteration_report const& of_slab) {
       s.done.norms.push_back(of_slab.norm);
       auto report = of_slab;
       report.iteration = ++done_;
-      report.iterations = iterations_ * static_cast<int>(slabs_.size());
+      report.iterations = schedule_.iterations * static_cast<int>(slabs_.size());
       return !o_.progress || o_.progress(report);
     };
     if (sweep > 0 || !is_constant()) {
@@ -352,8 +351,9 @@ template <class Context, class Solve> class slab_sweeps {
   slab_prior_traits traits_;
   Solve const& solve_;
   parallel_geometry all_;
-  int iterations_, done_ = 0;  // of a slab; of all slabs so far
-  index_t visits_ = 0;         // of slabs, so far
+  slab_schedule schedule_;
+  int done_ = 0;        // iterations of all slabs so far
+  index_t visits_ = 0;  // of slabs, so far
   std::array<index_t, 3> shape_{}, rows_{};  // image and sinogram of the largest slab
   std::vector<slab> slabs_;
   std::vector<float> sinogram_, weights_, image_;

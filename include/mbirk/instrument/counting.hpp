@@ -35,7 +35,7 @@ class open_operation {
     keeping_failures([&] { attribute_counts(); });
     leave_stage();
   }
-  /// Of a stage that an exception ends.
+  /// Leaves a stage that an exception ends, without its counts.
   void leave_stage() noexcept { names_.pop_back(); }
   /// @throws what went wrong in the guards of stages and launches, whose destructors may not throw
   operation_record finish() {

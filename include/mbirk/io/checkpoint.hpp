@@ -111,7 +111,7 @@ template <class Log, class F> void each_log_field(Log& log, F const& f) {
   f("warnings", warnings);
   f("cancelled", cancelled);
 }
-/// The same for a state.
+/// Calls f(name, member) for every field of a state, those of its log included.
 template <class State, class F> void each_checkpoint_field(State& state, F const& f) {
   auto& [sinogram_shape, recon_shape, seed, recon, weighted_error, hessian, record] = state;
   f("sinogram_shape", sinogram_shape);
