@@ -48,6 +48,7 @@ class Harness:
         self.share, self.allocations = options.sample, options.allocations
         self.findings, self.rows = [], []
         self.seen = set()  # call stacks of allocations that have failed
+        self.scenarios = {}
         self.profiles = []  # results of the profiler, which other commands read
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-faults-"))
         # A copy on its own: beside mbirk-devices a profile becomes that program, and the loader of a program that is
@@ -55,6 +56,11 @@ class Harness:
         (self.scratch / "program").mkdir()
         self.program = pathlib.Path(shutil.copy2(options.program, self.scratch / "program"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+
+    def scenario(self, name):
+        if name not in self.scenarios:
+            self.scenarios[name] = scenarios.MADE[name](self)
+        return self.scenarios[name]
 
     def run(self, folder, arguments, fault="", stacks=None, **how):
         """Runs the program in a folder; counts of calls go to a file beside it. Without --quiet it has something to
@@ -171,7 +177,7 @@ class Harness:
         row = (scenario.name, what, points, len(ended),
                *(ended.count(end) for end in ("done", "reported", "killed", "finding")))
         self.rows.append(row)
-        print("{:<14}{:<34}{:>7} places{:>7} runs: {} done, {} reported, {} killed, {} other".format(*row), flush=True)
+        print("{:<22}{:<26}{:>7} places{:>7} runs: {} done, {} reported, {} killed, {} other".format(*row), flush=True)
 
     def each_call(self, scenario):
         folder = self.fresh(scenario, "counted")
@@ -355,7 +361,7 @@ def main():
         harness.sources()
         wanted = options.only.split(",") if options.only else list(scenarios.MADE)
         for name in wanted:
-            scenario = scenarios.MADE[name](harness)
+            scenario = harness.scenario(name)
             harness.each_call(scenario)
             if options.sample and scenario.most:
                 continue
@@ -363,7 +369,7 @@ def main():
             harness.limits(scenario)
             if os.geteuid() == 0:
                 harness.full_disk(scenario)
-            if scenario.checkpoint:
+            if scenario.checkpoint and "--resume" not in scenario.arguments:
                 harness.hang_up(scenario)
     finally:
         shutil.rmtree(harness.scratch, ignore_errors=True)

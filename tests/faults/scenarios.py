@@ -69,6 +69,7 @@ class Scenario:
     that are named by the time."""
     kinds = sampled_kinds = ("write", "print", "open", "link", "rename", "sync", "remove", "folder", "memory", "any")
     checkpoint = None
+    state = ()  # the files of the checkpoint
     most = None  # how many places of a kind fail, if the command is too slow for all
 
     def __init__(self, harness, name, inputs, arguments, bits=(), others=(), old=()):
@@ -129,6 +130,7 @@ class Scenario:
 
 class Recon(Scenario):
     checkpoint = "state/x.checkpoint"
+    state = (checkpoint,)
 
     def __init__(self, harness, extension="npy"):
         geometry = {"geometry": "parallel", "angles": "angles.npy", "params": {"sharpness": 0.5}}
@@ -191,6 +193,7 @@ def recon_slabs(harness):
 class ReconSweeps(Scenario):
     """An iterative reconstruction that does not fit into the memory it may take: two sweeps over four slabs."""
     checkpoint = "state"
+    state = (checkpoint, checkpoint + ".slices")
     most = 300
 
     def __init__(self, harness):
@@ -208,6 +211,35 @@ class ReconSweeps(Scenario):
 
 def recon_sweeps(harness):
     return ReconSweeps(harness)
+
+
+class Resumed(Scenario):
+    """Goes on from the state of a reconstruction that was killed halfway, and saves its own in the same place."""
+    most = 300
+    sampled_kinds = ("write", "rename", "sync", "any")
+
+    def __init__(self, harness, begun):
+        folder = harness.fresh(begun, "synced")
+        harness.run(folder, begun.arguments)
+        middle = harness.counts(folder)[0]["sync"] // 2
+        folder = harness.fresh(begun, "begun")
+        harness.run(folder, begun.arguments, f"sync:{middle}:{middle}:kill")
+        kept = {file: (folder / file).read_bytes() for file in [*begun.inputs, *begun.state]}
+        self.checkpoint = begun.checkpoint
+        super().__init__(harness, f"{begun.name} resumed", kept, [*begun.arguments, "--resume", self.checkpoint],
+                         begun.bits, begun.outputs, begun.old)
+        for file in begun.state:  # they are replaced
+            del self.inputs[file]
+        if self.reference != begun.reference:
+            raise SystemExit(f"{self.name}: the undisturbed run has other bits than one that was not killed")
+
+
+def recon_resumed(harness):
+    return Resumed(harness, harness.scenario("recon npy"))
+
+
+def recon_sweeps_resumed(harness):
+    return Resumed(harness, harness.scenario("recon sweeps"))
 
 
 def calibrate(harness):
@@ -267,5 +299,5 @@ def profile(harness):
 
 
 MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "recon slabs": recon_slabs, "recon sweeps": recon_sweeps,
-        "prepare": Prepare, "calibrate": calibrate, "run": run, "report": report, "report of two": report_of_two,
-        "profile": profile}
+        "recon resumed": recon_resumed, "recon sweeps resumed": recon_sweeps_resumed, "prepare": Prepare, "calibrate": calibrate, "run": run, "report": report,
+        "report of two": report_of_two, "profile": profile}
