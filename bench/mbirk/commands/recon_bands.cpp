@@ -52,7 +52,7 @@ band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<me
   double const pixels_of_band = static_cast<double>(plan.rows) * static_cast<double>(cols);
   plan.memory.push_back({"lists of pixels", 24 * pixels_of_band + bytes(4, all_rows, cols)});
   plan.memory.insert(plan.memory.end(), other.begin(), other.end());
-  plan.memory.push_back({"program itself", static_cast<double>(resident_bytes())});
+  plan.memory.push_back({"program itself", program_bytes()});
   put_largest_first(plan.memory);
   return plan;
 }

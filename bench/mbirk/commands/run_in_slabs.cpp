@@ -68,7 +68,7 @@ bool runs_in_slabs(test_case const& c, operation const& op) {
 }
 
 double entry_bytes(test_case const& c, case_entry const& e, operation const& op, exec::host const& host, bool check) {
-  auto bytes = static_cast<double>(resident_bytes());
+  auto bytes = static_cast<double>(resident_bytes().value_or(0));
   if (runs_in_slabs(c, op)) {
     bytes += static_cast<double>(size_of(c, e, op, host, c.scan).peak());
     if (check) bytes += 4 * static_cast<double>(read_npy_header(c.folder / e.output).elements);

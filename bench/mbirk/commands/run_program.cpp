@@ -135,11 +135,12 @@ int run_program(int argc, char** argv) {
   } catch (failed_check const& e) {
     return fail(e.what(), check_failed);
   } catch (std::bad_alloc const&) {
+    auto const taken = resident_bytes();
     auto const free = memory_available();
     return fail(fmt::format(
-        "out of memory in {}, which takes {} now{}; expected a smaller problem, fewer threads, or a higher limit of "
+        "out of memory in {}{}{}; expected a smaller problem, fewer threads, or a higher limit of "
         "the process (ulimit -v)",
-        command(), bytes_text(static_cast<double>(resident_bytes())),
+        command(), taken ? fmt::format(", which takes {} now", bytes_text(static_cast<double>(*taken))) : "",
         free ? ", with " + bytes_text(free->bytes) + " left (" + free->source + ')' : ""));
   } catch (std::exception const& e) {
     return fail(e.what());

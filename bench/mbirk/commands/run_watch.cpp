@@ -74,7 +74,7 @@ void run_watch::run(std::stop_token const& stop, double interval) {
 
 void run_watch::take_sample() noexcept try {
   auto const devices = devices_->devices(::getpid());
-  auto const resident = resident_bytes();
+  auto const resident = resident_bytes().value_or(0);
   auto const now = live_sites::now();
   double const seconds = processor_seconds();
   double const busy = now > last_time_ ? (seconds - last_seconds_) / (1e-9 * static_cast<double>(now - last_time_)) : 0;

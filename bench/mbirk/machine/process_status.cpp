@@ -9,8 +9,10 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string>
 #include <utility>
 
+#include "mbirk/core/error.hpp"
 #include "mbirk/io/folder.hpp"
 
 namespace mbirk::program {
@@ -65,11 +67,19 @@ std::optional<process_status> read_process(std::int64_t process) {
   return p;
 }
 
-std::int64_t resident_bytes() {
+std::optional<std::int64_t> resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::int64_t all = 0, resident = 0;
-  file >> all >> resident;
+  if (!(file >> all >> resident)) return {};
   return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+double program_bytes() {
+  auto const bytes = resident_bytes();
+  require<io_error>(bytes.has_value(), [] {
+    return std::string("/proc/self/statm: cannot be read, expected the memory that this program takes");
+  });
+  return static_cast<double>(*bytes);
 }
 
 double processor_seconds() {

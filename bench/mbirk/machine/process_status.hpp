@@ -22,8 +22,10 @@ struct process_status {
 
 /// Returns nothing if the process does not exist.
 std::optional<process_status> read_process(std::int64_t process);
-/// Bytes of this process that are in memory; 0 if /proc does not report them.
-std::int64_t resident_bytes();
+/// Bytes of this process that are in memory, if /proc reports them.
+std::optional<std::int64_t> resident_bytes();
+/// The same, for plans that depend on it. @throws io_error if /proc does not report them
+double program_bytes();
 /// Processor time in seconds used by all threads of this process.
 double processor_seconds();
 
