@@ -9,6 +9,7 @@
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/fdk_band.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/split.hpp"
 #include "mbirk/util/median.hpp"
@@ -112,6 +113,23 @@ std::vector<std::string> device_direct_recon(any_scan const& s, view<float const
   visit_direct([&](auto const& scan) { direct_recon(ctx, scan, y.in(), x.all(), {}, &warnings); }, s);
   x.download(recon);
   return warnings;
+}
+void device_fdk_bands(cone_scan const& s, view<float const, 3> sinogram, index_t views, view<float, 3> recon) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const x = place(ctx.exec, recon);
+  auto const [all, rows, channels] = s.sinogram_shape();
+  auto const [recon_rows, cols, slices] = s.recon_shape();
+  for (index_t first = 0; first < recon_rows; first += fdk_band_unit) {
+    index_t const count = std::min(fdk_band_unit, recon_rows - first);
+    fdk_band band(ctx, s, first, view<float, 3>(x.all().data() + first * cols * slices, {count, cols, slices}));
+    while (band.views() < all) {
+      index_t const here = std::min(views, all - band.views());
+      band.add({y.in().data() + band.views() * rows * channels, {here, rows, channels}});
+    }
+    band.finish();
+  }
+  x.download(recon);
 }
 regularization device_regularization(any_scan const& s, view<float const, 3> sinogram,
                                      std::optional<view<float const, 3>> weights) {

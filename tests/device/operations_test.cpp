@@ -115,6 +115,26 @@ TEST(RampBlocks, DirectRecon) {
   expect_same_direct_recon(cone_scan(cone_geometry::typical_scan({3, 3, 96})));
 }
 
+// Sums of blocks differ from those of all views by one rounding of each block.
+TEST(FdkBands, AreThoseOfTheWhole) {
+  auto p = cone_geometry::typical_scan({7, 9, 40});
+  p.recon_shape = std::array<index_t, 3>{70, 37, 9};
+  for (bool const helical : {false, true}) {
+    for (int v = 0; helical && v < 7; ++v) p.helical_z_shifts.push_back(0.3f * static_cast<float>(v));
+    cone_scan const s(p);
+    auto const y = random_array<3>(s.sinogram_shape(), 2);
+    array<3> whole(s.recon_shape());
+    device_direct_recon(s, y.all(), whole.all());
+    for (index_t const views : {1, 3, 7}) {
+      array<3> found(s.recon_shape(), -1.0f);
+      device_fdk_bands(s, y.all(), views, found.all());
+      if (views == 7) EXPECT_TRUE(same_bits(found.data, whole.data));
+      // Sums of both signs: those without cancellation are at most ten times the result.
+      EXPECT_LE(relative_error(found.data, whole.data), 10 * 7 * epsilon) << views;
+    }
+  }
+}
+
 // Sums in double of elements selected by comparisons: equal up to the order of sums in double, then rounded to float32
 // once.
 TEST_P(OnScans, AutoRegularization) {

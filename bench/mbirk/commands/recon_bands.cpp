@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <future>
+#include <limits>
+#include <utility>
 
 #include "commands/interrupt.hpp"
 #include "commands/progress.hpp"
@@ -33,24 +35,31 @@ index_t views_of_block(cone_scan const& s, double limit) {
   return fitting - fitting % 2;
 }
 
-band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other, index_t rows,
-                  index_t block) {
+band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other, bool on_device,
+                  index_t rows, index_t block) {
   auto const& s = scan_of(g);
   auto const [views, det_rows, channels] = s.sinogram_shape();
   auto const [all_rows, cols, slices] = s.recon_shape();
-  band_plan plan{std::min(rows, all_rows), std::min(block, views), {}};
+  band_plan plan{std::min(rows, all_rows), std::min(block, views), {}, 0};
   instrument::size_record size;
   context const ctx{host, instrument::sizing{size}};
   fdk_band band(ctx, s, 0, view<float, 3>(nullptr, {plan.rows, cols, slices}));
   band.add(view<float const, 3>(nullptr, {plan.views, det_rows, channels}));
-  plan.memory = memory_items(size.at_peak);
+  auto working = memory_items(size.at_peak);
   auto const bytes = [](double a, index_t b, index_t c) {
     return 4 * a * static_cast<double>(b) * static_cast<double>(c);
   };
-  plan.memory.push_back({"blocks of views", bytes(2 * static_cast<double>(plan.views), det_rows, channels)});
-  plan.memory.push_back({"reconstruction of a band", bytes(static_cast<double>(plan.rows), cols, slices)});
-  double const pixels_of_band = static_cast<double>(plan.rows) * static_cast<double>(cols);
-  plan.memory.push_back({"lists of pixels", 24 * pixels_of_band + bytes(4, all_rows, cols)});
+  double const block_bytes = bytes(static_cast<double>(plan.views), det_rows, channels),
+               band_bytes = bytes(static_cast<double>(plan.rows), cols, slices),
+               pixels_of_band = static_cast<double>(plan.rows) * static_cast<double>(cols),
+               list_bytes = 24 * pixels_of_band + bytes(4, all_rows, cols);
+  // There, a block is projected back into an array of its own.
+  if (on_device)
+    plan.device = bytes_on_device(total_bytes(working) + block_bytes + 2 * band_bytes + list_bytes, det_rows);
+  else plan.memory = std::move(working);
+  plan.memory.push_back({"blocks of views", 2 * block_bytes});
+  plan.memory.push_back({"reconstruction of a band", band_bytes});
+  plan.memory.push_back({"lists of pixels", list_bytes});
   plan.memory.insert(plan.memory.end(), other.begin(), other.end());
   plan.memory.push_back({"program itself", program_bytes()});
   put_largest_first(plan.memory);
@@ -102,7 +111,7 @@ class block_reader {
 
 bool works_in_bands(recon_command const& o) {
   auto const& c = o.scan.corrections;
-  return o.method == "fdk" && !c.needs_rows() && !c.needs_views() && takes_rows(o.out) && o.policy == "host";
+  return o.method == "fdk" && !c.needs_rows() && !c.needs_views() && takes_rows(o.out);
 }
 
 bool works_in_bands(recon_command const& o, geometry_file const& g) {
@@ -111,25 +120,28 @@ bool works_in_bands(recon_command const& o, geometry_file const& g) {
 }
 
 band_plan plan_bands(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
-                     double limit) {
-  index_t const block = views_of_block(scan_of(g), limit);
-  auto const plan = plan_of(host, g, other, fdk_band_unit, block);
+                     memory_limits const& limits) {
+  double const of_device = limits.device.value_or(std::numeric_limits<double>::infinity());
+  index_t const block = views_of_block(scan_of(g), std::min(limits.host, of_device));
+  auto const plan = plan_of(host, g, other, limits.on_device, fdk_band_unit, block);
   double const least = total_bytes(plan.memory);
-  if (!(least < limit)) return plan;
+  if (!(least < limits.host && plan.device < of_device)) return plan;
   auto const [rows, cols, slices] = scan_of(g).recon_shape();
-  double const each = std::max(4.0 * fdk_band_unit * static_cast<double>(cols) * static_cast<double>(slices), 1.0);
+  double const each = std::max(4.0 * fdk_band_unit * static_cast<double>(cols) * static_cast<double>(slices), 1.0),
+               more = std::min(limits.host - least, (of_device - plan.device) / 2);
   auto const whole = static_cast<double>(ceil_div(rows, fdk_band_unit));
-  auto const units = static_cast<index_t>(std::min(whole, 1 + (limit - least) / each));
+  auto const units = static_cast<index_t>(std::min(whole, 1 + more / each));
   // Not only the volume grows with the rows: the lists of their pixels do, too.
   for (index_t n = units; n > 1; --n) {
-    auto larger = plan_of(host, g, other, n * fdk_band_unit, block);
-    if (total_bytes(larger.memory) <= limit) return larger;
+    auto larger = plan_of(host, g, other, limits.on_device, n * fdk_band_unit, block);
+    if (total_bytes(larger.memory) <= limits.host && larger.device <= of_device) return larger;
   }
   return plan;
 }
 
-partial_result recon_in_bands(recon_context const& ctx, recon_command const& o, measurement_source const& source,
-                              geometry_file const& g, band_plan const& plan, run_watch& watch) {
+partial_result recon_in_bands(recon_context const& ctx, reconstructor const& on, recon_command const& o,
+                              measurement_source const& source, geometry_file const& g, band_plan const& plan,
+                              run_watch& watch) {
   auto const& s = scan_of(g);
   auto const [rows, cols, slices] = s.recon_shape();
   index_t const views = source.shape()[0];
@@ -149,22 +161,21 @@ partial_result recon_in_bands(recon_context const& ctx, recon_command const& o, 
   for (index_t first = 0; first < rows; first += plan.rows) {
     watch.step(fmt::format("rows from {} of {}", first, rows));
     view<float, 3> const x(volume.data(), {std::min(plan.rows, rows - first), cols, slices});
-    fdk_band band(ctx, s, first, x);
+    auto const band = on.fdk_in_bands(s, first, x);
     bool more = true;
-    while (band.views() < views) {
+    while (band->views() < views) {
       auto const repaired = reader.finish();
       if (first == 0) result.repaired += repaired;
       auto const y = reader.take({ctx.exec, {}}, result.corrected);
       bar.at(done, "views");
       done += static_cast<std::size_t>(y.extent(0));
-      index_t const next = band.views() + y.extent(0);
+      index_t const next = band->views() + y.extent(0);
       more = next < views || first + plan.rows < rows;
       if (more) reader.start(next % views);
-      band.add(y);
+      band->add(y);
       stop_if_asked();
     }
-    std::vector<std::string> warnings;
-    band.finish(&warnings);
+    auto const warnings = band->finish();
     if (first == 0) result.notes.insert(result.notes.end(), warnings.begin(), warnings.end());
     // HDF5 must be used by one thread at a time, so nothing is written while views are read.
     if (more) reader.wait();

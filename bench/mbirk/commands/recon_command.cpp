@@ -84,10 +84,10 @@ partial_result reconstruct_in_parts(recon_context const& ctx, reconstructor cons
                              plan.slices, watch);
     });
   }
-  auto const plan = plan_bands(ctx.exec, g, other, memory.limit());
+  auto const plan = plan_bands(ctx.exec, g, other, limits);
   begin(plan.memory, fmt::format("bands of {} of {} rows, blocks of {} of {} views", plan.rows, shape[0], plan.views,
                                  source.shape()[0]));
-  return naming(o.scan.files.input, [&] { return recon_in_bands(ctx, o, source, g, plan, watch); });
+  return naming(o.scan.files.input, [&] { return recon_in_bands(ctx, on, o, source, g, plan, watch); });
 }
 
 /// Whether the method works in parts that fit into memory: as far as the command line tells, and for this scan.

@@ -1,6 +1,7 @@
 // Reconstructions of the host's arrays on a device.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ recon_log slabs_on_device(Context const& ctx, parallel_parameters const& whole,
                           distributed::slab_division const& division, distributed::slab_arrays const& arrays,
                           recon_options const& options);
 
+template <class Context>
+std::unique_ptr<band_reconstructor> band_on_device(Context const& ctx, cone_scan const& scan, index_t first_row,
+                                                   view<float, 3> recon);
+
 template <class Exec> class device_reconstructor final : public reconstructor {
  public:
   /// @param free_memory  bytes of the device, if it has memory of its own
@@ -48,6 +53,10 @@ template <class Exec> class device_reconstructor final : public reconstructor {
   recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
                          distributed::slab_arrays const& arrays, recon_options const& options) const override {
     return slabs_on_device(ctx_, whole, division, arrays, options);
+  }
+  std::unique_ptr<band_reconstructor> fdk_in_bands(cone_scan const& scan, index_t first_row,
+                                                   view<float, 3> recon) const override {
+    return band_on_device(ctx_, scan, first_row, recon);
   }
   std::optional<double> free_device_memory() const override { return free_memory_; }
 

@@ -104,6 +104,12 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
   }, any);
 }
 
+double bytes_on_device(double bytes, index_t detector_rows) {
+  double const packs = static_cast<double>(round_up(detector_rows, device_pack)) /
+                       static_cast<double>(std::max<index_t>(1, detector_rows));
+  return 1.1 * packs * bytes;
+}
+
 double device_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                      memory_question question) {
   question.on_device = false;
@@ -111,10 +117,7 @@ double device_memory(exec::host const& host, recon_scan const& scan, recon_optio
   of_device.resume = nullptr;  // on the host
   auto items = recon_memory(host, scan, of_device, question);
   std::erase_if(items, [](memory_item const& item) { return item.name == "copy for a checkpoint"; });
-  index_t const rows = std::visit([](auto const& s) { return s.sinogram_shape()[1]; }, scan);
-  double const packs =
-      static_cast<double>(round_up(rows, device_pack)) / static_cast<double>(std::max<index_t>(1, rows));
-  return 1.1 * packs * total_bytes(items);
+  return bytes_on_device(total_bytes(items), std::visit([](auto const& s) { return s.sinogram_shape()[1]; }, scan));
 }
 
 double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,

@@ -5,6 +5,7 @@
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/fan_recon.hpp"
+#include "mbirk/recon/fdk_band.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"
 #include "operations/direct_method.hpp"
@@ -12,6 +13,23 @@
 namespace mbirk::program {
 
 namespace {
+
+class band_on_host final : public band_reconstructor {
+ public:
+  band_on_host(recon_context const& ctx, cone_scan const& scan, index_t first_row, view<float, 3> recon)
+      : band_(ctx, scan, first_row, recon) {}
+
+  index_t views() const override { return band_.views(); }
+  void add(view<float const, 3> sinogram) override { band_.add(sinogram); }
+  std::vector<std::string> finish() override {
+    std::vector<std::string> warnings;
+    band_.finish(&warnings);
+    return warnings;
+  }
+
+ private:
+  fdk_band<exec::host, instrument::any> band_;
+};
 
 class on_host final : public reconstructor {
  public:
@@ -31,6 +49,10 @@ class on_host final : public reconstructor {
   recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
                          distributed::slab_arrays const& arrays, recon_options const& options) const override {
     return distributed::recon_in_slabs(ctx_, whole, division, arrays, options);
+  }
+  std::unique_ptr<band_reconstructor> fdk_in_bands(cone_scan const& scan, index_t first_row,
+                                                   view<float, 3> recon) const override {
+    return std::make_unique<band_on_host>(ctx_, scan, first_row, recon);
   }
 
  private:

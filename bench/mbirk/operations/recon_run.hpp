@@ -19,6 +19,18 @@ using recon_scan = scan_variant;
 /// Long work is visible to `mbirk top` through this instrumentation.
 using recon_context = context<exec::host, instrument::any>;
 
+/// FDK of some rows of a reconstruction from blocks of views, see mbirk::fdk_band.
+class band_reconstructor {
+ public:
+  virtual ~band_reconstructor() = default;
+  /// Number of views that have been added.
+  virtual index_t views() const = 0;
+  /// @throws mbirk::error
+  virtual void add(view<float const, 3> sinogram) = 0;
+  /// The band is complete only after this. Returns warnings. @throws mbirk::error
+  virtual std::vector<std::string> finish() = 0;
+};
+
 /// Reconstructs arrays of the host: there, or on a device, to which they are copied.
 class reconstructor {
  public:
@@ -39,6 +51,10 @@ class reconstructor {
   /// @throws mbirk::error
   virtual recon_log vcd_in_slabs(parallel_parameters const& whole, distributed::slab_division const& division,
                                  distributed::slab_arrays const& arrays, recon_options const& options) const = 0;
+  /// Begins a band of FDK. @param recon  rows from first_row on, dense; it and the scan must outlive the result
+  /// @throws mbirk::error
+  virtual std::unique_ptr<band_reconstructor> fdk_in_bands(cone_scan const& scan, index_t first_row,
+                                                           view<float, 3> recon) const = 0;
   /// Bytes that are free in the memory of a device; nothing where the only limit is the memory of the host.
   virtual std::optional<double> free_device_memory() const { return {}; }
 };

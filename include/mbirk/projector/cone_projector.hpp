@@ -116,18 +116,33 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
     return kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices,
                                 workers_for(ctx, plan.groups.size()));
   }
+  /// The kernel of a device that overwrites the voxel columns.
+  template <int Power, bool Unit, class Context, class Sinogram, class VoxelColumns>
+  static auto block_back(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t, Sinogram channel_major,
+                         kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                         VoxelColumns voxel_columns) {
+    using B = typename Context::backend;
+    using block_kernel = kernel::cone_block_back<B, Power, Unit>;
+    return block_kernel{s.geometry(),
+                        channel_major,
+                        voxel_columns,
+                        observe(ctx, plan.rows),
+                        observe(ctx, plan.cols),
+                        observe(ctx, plan.offsets),
+                        observe(ctx, t.device_positions),
+                        observe(ctx, t.device_elevations),
+                        t.elevations.stride,
+                        shape,
+                        {t.padded_slices / B::lanes, block_kernel::most_packs},
+                        plan.groups.all()};
+  }
   template <int Power, bool Unit, class Context, class Sinogram, class VoxelColumns>
   static void launch_back(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t, Sinogram channel_major,
                           kernel::chunked_shape const& shape, device_plan<Context> const& plan,
                           VoxelColumns voxel_columns) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      using block_back = kernel::cone_block_back<B, Power, Unit>;
-      launch_blocks(ctx, block_back{s.geometry(), channel_major, voxel_columns, observe(ctx, plan.rows),
-                                    observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                    observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
-                                    t.elevations.stride, shape, {t.padded_slices / B::lanes, block_back::most_packs},
-                                    plan.groups.all()});
+      launch_blocks(ctx, block_back<Power, Unit>(ctx, s, t, channel_major, shape, plan, voxel_columns));
     } else {
       kernel::cone_back<B, Power, Unit> kernel{
           {make_cone_view(ctx, s, t, plan), channel_major, shape, plan.groups.all(), back_batches(ctx, t, plan)},
@@ -146,28 +161,36 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
     if (coeff_power == 2) launch_back<2, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
     else launch_back<1, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
   }
-  /// Adds the back projection of some views, which channel_major has, to the voxel columns, on the host. It goes view
-  /// by view: blocks of views that are added in their order give the bits of all views at once.
+  /// Back projects some views, which channel_major has. On the host it adds them to the voxel columns, view by view:
+  /// blocks of views that are added in their order give the bits of all views at once. On a device it overwrites the
+  /// voxel columns.
   template <class Context, class VoxelColumns>
   static void back_project_views(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t,
                                  index_t first_view,
                                  typename Context::backend::template cursor<float const> channel_major,
                                  kernel::chunked_shape const& shape, device_plan<Context> const& plan,
                                  VoxelColumns voxel_columns) {
-    static_assert(!on_device<Context>);
     using B = typename Context::backend;
-    auto view = make_cone_view(ctx, s, t, plan);
-    view.geometry.views = shape.views;
-    view.positions = view.positions + first_view;
-    view.elevations = view.elevations + first_view * view.elevation_stride;
-    if (view.elevation_stride > 0) view.largest_elevation += first_view;
-    kernel::cone_back<B, 1, false> kernel{
-        {view, channel_major, shape, plan.groups.all(), back_batches(ctx, t, plan)},
-        voxel_columns,
-        observe(ctx, plan.offsets),
-        true};
-    kernel.plan_scratch();
-    launch(ctx, kernel.batches.count, kernel);
+    if constexpr (on_device<Context>) {
+      auto kernel = block_back<1, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
+      kernel.geometry.views = shape.views;
+      kernel.positions = kernel.positions + first_view;
+      kernel.elevations = kernel.elevations + first_view * kernel.elevation_stride;
+      launch_blocks(ctx, kernel);
+    } else {
+      auto view = make_cone_view(ctx, s, t, plan);
+      view.geometry.views = shape.views;
+      view.positions = view.positions + first_view;
+      view.elevations = view.elevations + first_view * view.elevation_stride;
+      if (view.elevation_stride > 0) view.largest_elevation += first_view;
+      kernel::cone_back<B, 1, false> kernel{
+          {view, channel_major, shape, plan.groups.all(), back_batches(ctx, t, plan)},
+          voxel_columns,
+          observe(ctx, plan.offsets),
+          true};
+      kernel.plan_scratch();
+      launch(ctx, kernel.batches.count, kernel);
+    }
   }
   /// The partial sums must be few compared with the sinogram; otherwise the fused pass would not save traffic.
   template <class Context>

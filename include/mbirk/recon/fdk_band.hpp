@@ -1,9 +1,12 @@
-// FDK of scans that are larger than memory: some rows of a reconstruction, to which the views are added block by block.
+// FDK of scans that are larger than memory, or than that of a device: some rows of a reconstruction, to which the views
+// are added block by block.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "mbirk/kernel/shared/pixel_band.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 
@@ -21,18 +24,20 @@ inline constexpr index_t fdk_band_unit = 4 * kernel::tile_side;
 /// All blocks but the last must have an even number of views for the same bits: where a view has an odd number of packs
 /// of rows, the ramp filter transforms packs of two views together. The context, the scan and recon must outlive it.
 /// Memory: 16 bytes for each pixel of the band, for each one inside the mask while it is made, and during add a
-/// channel-major copy of the block. A band costs its share of the back projection, and filters all views. Source:
-/// Feldkamp, Davis, Kress 1984; the decomposition is mbirk's own.
+/// channel-major copy of the block. A band costs its share of the back projection, and filters all views.
+///
+/// On a device, where recon and the views must be in its memory, a block is summed by itself and then added: results are
+/// those of fdk_recon to rounding, and a second block needs an array of the size of recon. Source: Feldkamp, Davis,
+/// Kress 1984; the decomposition is mbirk's own.
 template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   using Context = context<Exec, Instr>;
   using P = detail::projector<cone_geometry>;
-  static_assert(!on_device<Context>, "fdk_band runs on the host");
 
  public:
   /// Sets recon to 0.
   /// @param first_row  of the reconstruction, a multiple of fdk_band_unit.
   /// @param recon      (rows, cols, slices): a multiple of fdk_band_unit rows, or all rows from first_row on; may not
-  ///                   alias the sinogram.
+  ///                   alias the sinogram; on a device without gaps.
   /// @throws shape_error, parameter_error; allocation_error when the lists do not fit.
   fdk_band(Context const& ctx, cone_scan const& s, index_t first_row, view<float, 3> recon)
       : ctx_(ctx),
@@ -40,7 +45,7 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
         recon_(checked(ctx, s, first_row, recon)),
         plan_(ctx, rows_of_mask(s, first_row, recon)),
         tables_(ctx, s) {
-    set_to_zero();
+    set_to_zero(recon_);
   }
   fdk_band(fdk_band const&) = delete;
   fdk_band& operator=(fdk_band const&) = delete;
@@ -66,8 +71,12 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
     temporary<float, Context> filtered(ctx_, "filtered views", shape.size());
     detail::filter_to_channel_major(ctx_, scan_, sinogram, filtered, shape, options);
     [[maybe_unused]] auto const stage = ctx_.instr.stage("project");
-    P::back_project_views(ctx_, scan_, tables_, views_, observe(ctx_, filtered), shape, plan_,
-                          observe(ctx_, recon_, "recon", array_role::output));
+    auto const back_project_to = [&](view<float, 3> x) {
+      P::back_project_views(ctx_, scan_, tables_, views_, observe(ctx_, filtered), shape, plan_,
+                            observe(ctx_, x, "recon", array_role::output));
+    };
+    if constexpr (on_device<Context>) add_block(back_project_to);
+    else back_project_to(recon_);
     views_ += count;
   }
 
@@ -96,6 +105,9 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
                              ", or all ", left, " from row ", first_row, " on");
     });
     detail::check(ctx, recon, {recon.extent(0), cols, slices}, "fdk_band", "recon", "(rows, cols, slices)");
+    require<shape_error>(!on_device<Context> || recon.span() == recon.size(), [] {
+      return std::string("fdk_band: recon has gaps, expected a dense array on a device");
+    });
     return recon;
   }
   /// The pixels of the band, cut out of the plan of the whole: kernels read whole packs, so what follows the last pixel
@@ -129,17 +141,31 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
     g.views = views;
     return P::channel_major_shape<Context>(g);
   }
-  void set_to_zero() {
+  /// Adds what back_project_to(array) writes to recon, on a device.
+  template <class BackProject> void add_block(BackProject const& back_project_to) {
+    if (views_ == 0) return back_project_to(recon_);
+    using B = typename Context::backend;
+    bool const is_new = !block_;
+    if (is_new) block_.emplace(ctx_, "back projection of a block", recon_.size());
+    view<float, 3> const block(block_->data(), recon_.extents());
+    if (is_new) set_to_zero(block);  // outside the mask
+    back_project_to(block);
+    index_t const pixels = recon_.extent(0) * recon_.extent(1);
+    launch(ctx_, ceil_div(pixels, kernel::band_batch),
+           kernel::add_columns<B>{observe(ctx_, recon_, "recon", array_role::output), observe(ctx_, *block_),
+                                  recon_.extent(2), pixels});
+  }
+  void set_to_zero(view<float, 3> x) {
     using B = typename Context::backend;
     [[maybe_unused]] auto const guard = ctx_.instr.scope({detail::operation_name<cone_geometry, "fdk_recon">, 0});
     [[maybe_unused]] auto const stage = ctx_.instr.stage("zero");
     std::vector<index_t> offsets;
-    for (index_t i = 0; i < recon_.extent(0); ++i)
-      for (index_t j = 0; j < recon_.extent(1); ++j) offsets.push_back(i * recon_.stride(0) + j * recon_.stride(1));
+    for (index_t i = 0; i < x.extent(0); ++i)
+      for (index_t j = 0; j < x.extent(1); ++j) offsets.push_back(i * x.stride(0) + j * x.stride(1));
     device_table const columns(ctx_, offsets, "pixel offsets of a band");
     launch(ctx_, ceil_div(columns.size(), kernel::zero_columns<B>::batch),
-           kernel::zero_columns<B>{observe(ctx_, recon_, "recon", array_role::output), observe(ctx_, columns),
-                                   columns.size(), recon_.extent(2)});
+           kernel::zero_columns<B>{observe(ctx_, x, "recon", array_role::output), observe(ctx_, columns),
+                                   columns.size(), x.extent(2)});
   }
 
   Context const& ctx_;
@@ -148,6 +174,7 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   detail::device_plan<Context> plan_;
   typename P::template tables<Context> tables_;
   index_t views_ = 0;
+  std::optional<temporary<float, Context>> block_;  // the back projection of a block, on a device
 };
 
 }  // namespace mbirk
