@@ -64,11 +64,9 @@ json merged_stages(std::vector<json_field> const& stages) {
     flops += own;
     useful += own * (s.has("lanes useful") ? count_of(s, "lanes useful") : 1);
     for (auto const& a : s.at("arrays", "an array of arrays").elements()) {
-      auto const role = a.at("role", "a role").text();
-      auto& to = accesses
-                     .try_emplace({a.at("name", "a name").text(), role},
-                                  json{{"name", a.at("name", "").value()}, {"role", role}})
-                     .first->second;
+      auto const name = a.at("name", "a name").text(), role = a.at("role", "a role").text();
+      auto& to = accesses[{name, role}];
+      if (to.is_null()) to = {{"name", name}, {"role", role}};
       for (auto const* key : {"loads", "stores", "bytes loaded", "bytes stored"})
         to[key] = to.value(key, 0.0) + count_of(a, key);
       for (auto const* key : {"bytes unique read", "bytes unique written"})

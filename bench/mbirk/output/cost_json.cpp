@@ -79,7 +79,7 @@ json arrays_json(std::vector<instrument::array_record> const& arrays, instrument
     }
     if (whole && r.has_reuse) j["reuse"] = reuse_json(a.reuse);
     if (whole && a.values.valid) j["values"] = values_json(a.values);
-    out.push_back(j);
+    out.push_back(std::move(j));
   }
   return out;
 }
@@ -185,7 +185,7 @@ json cost_json(instrument::operation_record const& r, char const* source, std::u
     json stage = counts_json(s.operations, s.arrays, r, true);
     stage["name"] = s.name;
     stage["arrays"] = arrays_json(s.arrays, r, false);
-    j["stages"].push_back(stage);
+    j["stages"].push_back(std::move(stage));
   }
   j["kernels"] = kernels_json(r.kernels);
   if (r.has_reuse) {
