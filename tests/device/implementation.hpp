@@ -131,6 +131,18 @@ void device_fdk_bands(cone_scan const& s, view<float const, 3> sinogram, index_t
   }
   x.download(recon);
 }
+std::string device_gaps_in_band(cone_scan const& s) {
+  auto const ctx = on_device();
+  auto const [rows, cols, slices] = s.recon_shape();
+  array<3> const with_gaps({rows, cols, slices + 1});
+  auto const x = place(ctx.exec, with_gaps.all());
+  try {
+    fdk_band(ctx, s, 0, view<float, 3>(x.all().data(), {rows, cols, slices}, {cols * (slices + 1), slices + 1, 1}));
+  } catch (shape_error const& e) {
+    return e.what();
+  }
+  return {};
+}
 regularization device_regularization(any_scan const& s, view<float const, 3> sinogram,
                                      std::optional<view<float const, 3>> weights) {
   auto const ctx = on_device();

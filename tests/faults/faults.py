@@ -48,7 +48,7 @@ class Harness:
         self.share, self.allocations = options.sample, options.allocations
         self.findings, self.rows = [], []
         self.seen = set()  # call stacks of allocations that have failed
-        self.scenarios = {}
+        self.made = {}  # scenarios by name
         self.profiles = []  # results of the profiler, which other commands read
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-faults-"))
         # A copy on its own: beside mbirk-devices a profile becomes that program, and the loader of a program that is
@@ -58,9 +58,9 @@ class Harness:
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
     def scenario(self, name):
-        if name not in self.scenarios:
-            self.scenarios[name] = scenarios.MADE[name](self)
-        return self.scenarios[name]
+        if name not in self.made:
+            self.made[name] = scenarios.MADE[name](self)
+        return self.made[name]
 
     def run(self, folder, arguments, fault="", stacks=None, **how):
         """Runs the program in a folder; counts of calls go to a file beside it. Without --quiet it has something to

@@ -8,6 +8,7 @@ import math
 import os
 import pathlib
 import re
+import signal
 import struct
 import zlib
 
@@ -218,15 +219,17 @@ class Resumed(Scenario):
     most = 300
     sampled_kinds = ("write", "rename", "sync", "any")
 
-    def __init__(self, harness, begun):
+    def __init__(self, harness, name, begun):
         folder = harness.fresh(begun, "synced")
-        harness.run(folder, begun.arguments)
+        whole = harness.run(folder, begun.arguments)
         middle = harness.counts(folder)[0]["sync"] // 2
         folder = harness.fresh(begun, "begun")
-        harness.run(folder, begun.arguments, f"sync:{middle}:{middle}:kill")
+        killed = harness.run(folder, begun.arguments, f"sync:{middle}:{middle}:kill")
+        if whole.code != 0 or killed.code != -signal.SIGKILL:
+            raise SystemExit(f"{name}: exit codes {whole.code} and {killed.code}, expected 0 and the end by SIGKILL")
         kept = {file: (folder / file).read_bytes() for file in [*begun.inputs, *begun.state]}
         self.checkpoint = begun.checkpoint
-        super().__init__(harness, f"{begun.name} resumed", kept, [*begun.arguments, "--resume", self.checkpoint],
+        super().__init__(harness, name, kept, [*begun.arguments, "--resume", self.checkpoint],
                          begun.bits, begun.outputs, begun.old)
         for file in begun.state:  # they are replaced
             del self.inputs[file]
@@ -235,11 +238,11 @@ class Resumed(Scenario):
 
 
 def recon_resumed(harness):
-    return Resumed(harness, harness.scenario("recon npy"))
+    return Resumed(harness, "recon resumed", harness.scenario("recon npy"))
 
 
 def recon_sweeps_resumed(harness):
-    return Resumed(harness, harness.scenario("recon sweeps"))
+    return Resumed(harness, "recon sweeps resumed", harness.scenario("recon sweeps"))
 
 
 def calibrate(harness):
@@ -299,5 +302,5 @@ def profile(harness):
 
 
 MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "recon slabs": recon_slabs, "recon sweeps": recon_sweeps,
-        "recon resumed": recon_resumed, "recon sweeps resumed": recon_sweeps_resumed, "prepare": Prepare, "calibrate": calibrate, "run": run, "report": report,
-        "report of two": report_of_two, "profile": profile}
+        "recon resumed": recon_resumed, "recon sweeps resumed": recon_sweeps_resumed, "prepare": Prepare,
+        "calibrate": calibrate, "run": run, "report": report, "report of two": report_of_two, "profile": profile}

@@ -1,11 +1,16 @@
 // mbirk recon of a raw scan that is larger than the memory it may take: the same bits as in memory, and no more memory.
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "large_scan.hpp"
 #include "mbirk/core/difference.hpp"
+#include "mbirk/filter/direct_filter.hpp"
+#include "mbirk/instrument/none.hpp"
 #include "mbirk/io/recon_hdf5.hpp"
+#include "mbirk/projector/cone.hpp"
 
 namespace mbirk::test {
 namespace {
@@ -74,49 +79,78 @@ TEST_F(ReconSlabs, WhatNeedsWholeViewsIsRefused) {
   EXPECT_FALSE(fs::exists(folder / "x.h5"));
 }
 
-/// Random line integrals of few views that are reconstructed on an emulated device.
+/// Random line integrals of few views that are reconstructed on an emulated device, as a whole and in parts.
 struct PartsOnDevices : testing::Test {
   scratch_folder folder;
+  std::vector<float> sinogram, whole, parts;
+  std::string method;
 
-  /// Reconstructs them as a whole and in parts. @return largest difference relative to the largest magnitude
-  double difference(std::vector<index_t> const& shape, char const* geometry, char const* method, char const* parts) {
-    npy_array<float> sinogram{shape, std::vector<float>(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]))};
+  void make(std::string const& by, std::vector<index_t> const& shape, char const* geometry) {
+    method = by;
+    sinogram.resize(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
     std::mt19937 random(7);
-    for (auto& y : sinogram.data) y = static_cast<float>(random() % 1024) / 1024;
-    write_npy(folder / "y.npy", sinogram);
+    for (auto& y : sinogram) y = static_cast<float>(random() % 1024) / 1024;
+    write_npy(folder / "y.npy", sinogram.data(), shape);
     write_text(folder / "g.json", geometry);
-    auto const recon = [&](char const* out, std::vector<std::string> const& more) {
-      std::vector<std::string> words{"recon", (folder / "y.npy").string(), "--geometry", (folder / "g.json").string(),
-                                     "--out", (folder / out).string(), "--method", method, "--policy", "emulated",
-                                     "--threads", "2"};
-      words.insert(words.end(), more.begin(), more.end());
-      auto const ran = mbirk_program(words);
-      EXPECT_EQ(ran.code, 0) << ran;
-      return ran.out;
-    };
-    recon("whole.npy", {});
-    auto const said = recon("parts.npy", {"--memory-limit", "55MiB"});
-    EXPECT_NE(said.find(std::string("larger than memory: ") + parts + " of "), std::string::npos) << said;
-    auto const x = read_npy<float>(folder / "whole.npy"), y = read_npy<float>(folder / "parts.npy");
-    EXPECT_EQ(y.shape, x.shape);
-    return mbirk::detail::relative_difference(y.data, x.data);
+  }
+  outcome recon(char const* out, std::vector<std::string> const& more) const {
+    std::vector<std::string> words{"recon", (folder / "y.npy").string(), "--geometry", (folder / "g.json").string(),
+                                   "--out", (folder / out).string(), "--method", method, "--policy", "emulated",
+                                   "--threads", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return mbirk_program(words);
+  }
+  /// @param said  what the program says of the parts
+  void compare(std::string const& limit, std::string const& said) {
+    auto const at_once = recon("whole.npy", {}), in_parts = recon("parts.npy", {"--memory-limit", limit});
+    ASSERT_EQ(at_once.code, 0) << at_once;
+    ASSERT_EQ(in_parts.code, 0) << in_parts;
+    EXPECT_NE(in_parts.out.find("larger than memory: " + said), std::string::npos) << in_parts;
+    whole = read_npy<float>(folder / "whole.npy").data;
+    parts = read_npy<float>(folder / "parts.npy").data;
+    ASSERT_EQ(parts.size(), whole.size());
   }
 };
 
 /// On a device slabs are other grids, so the result is the same to rounding.
 TEST_F(PartsOnDevices, SlabsAreThoseOfTheWhole) {
-  char const* const geometry = R"({"geometry": "parallel", "recon_shape": [12, 12, 256], "params": {},
-                                   "angles": {"start": 0, "stop": 3.14, "num": 4, "endpoint": false}})";
+  make("fbp", {4, 256, 8192}, R"({"geometry": "parallel", "recon_shape": [12, 12, 256], "params": {},
+                                  "angles": {"start": 0, "stop": 3.14, "num": 4, "endpoint": false}})");
+  compare("55MiB", "slabs of ");
   // Transforms of 16384 channels, which differ in which row is the imaginary part: 14 stages of rounding.
-  EXPECT_LE(difference({4, 256, 8192}, geometry, "fbp", "slabs"), 14 * 0x1p-23);
+  EXPECT_LE(mbirk::detail::relative_difference(parts, whole), 14 * 0x1p-23);
 }
 
+/// Three bands, of two blocks each, which are summed by themselves. Each of the sums over the V views has at most V - 1
+/// roundings of the sum of magnitudes.
 TEST_F(PartsOnDevices, BandsAreThoseOfTheWhole) {
-  char const* const geometry = R"({"geometry": "cone", "recon_shape": [75, 8, 256],
-                                   "params": {"source_detector_dist": 8192, "source_iso_dist": 4096},
-                                   "angles": {"start": 0, "stop": 6.2831853, "num": 16, "endpoint": false}})";
-  // Eight blocks of views are summed by themselves. Sums without cancellation are at most ten times the result.
-  EXPECT_LE(difference({16, 256, 2048}, geometry, "fdk", "bands"), 10 * 8 * 0x1p-24);
+  make("fdk", {4, 256, 1024}, R"({"geometry": "cone", "recon_shape": [75, 64, 512],
+                                  "params": {"source_detector_dist": 4096, "source_iso_dist": 2048},
+                                  "angles": [0, 1.5, 3, 4.5]})");
+  // Bands of 32 rows fit into two MiB more than the least, and no larger ones.
+  auto const refused = recon("x.npy", {"--memory-limit", "1MiB", "--quiet"});
+  EXPECT_EQ(refused.code, 2) << refused;
+  auto const bytes = refused.err.find(" of memory (");
+  ASSERT_NE(bytes, std::string::npos) << refused;
+  auto const least = std::stoll(refused.err.substr(bytes + std::string(" of memory (").size()));
+  compare(std::to_string(least / 1024 + 2048) + "KiB", "bands of 32 of 75 rows, blocks of 2 of 4 views");
+
+  cone_parameters p;
+  p.sinogram_shape = {4, 256, 1024};
+  p.angles = {0, 1.5f, 3, 4.5f};
+  p.source_detector_dist = 4096;
+  p.source_iso_dist = 2048;
+  p.recon_shape = std::array<index_t, 3>{75, 64, 512};
+  cone_scan const scan(p);
+  context const host{exec::host(2), instrument::none{}};
+  std::vector<float> filtered(sinogram.size()), magnitudes(whole.size());
+  direct_filter(host, scan, view<float const, 3>(sinogram.data(), p.sinogram_shape),
+                view<float, 3>(filtered.data(), p.sinogram_shape));
+  for (auto& q : filtered) q = std::abs(q);
+  back_project(host, scan, view<float const, 3>(filtered.data(), p.sinogram_shape),
+               view<float, 3>(magnitudes.data(), *p.recon_shape));
+  for (std::size_t n = 0; n < whole.size(); ++n)
+    ASSERT_NEAR(parts[n], whole[n], 2 * 4 * 0x1p-24 * static_cast<double>(magnitudes[n])) << n;
 }
 
 }  // namespace

@@ -53,15 +53,19 @@ band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<me
                band_bytes = bytes(static_cast<double>(plan.rows), cols, slices),
                pixels_of_band = static_cast<double>(plan.rows) * static_cast<double>(cols),
                list_bytes = 24 * pixels_of_band + bytes(4, all_rows, cols);
-  // There, a block is projected back into an array of its own.
-  if (on_device)
-    plan.device = bytes_on_device(total_bytes(working) + block_bytes + 2 * band_bytes + list_bytes, det_rows);
-  else plan.memory = std::move(working);
+  if (on_device) {
+    // A block is projected back into an array of its own. A tenth is for lists, as in device_memory.
+    plan.device = 1.1 * (padded_on_device(total_bytes(working), det_rows) + block_bytes + 2 * band_bytes + list_bytes) +
+                  filter_scratch({plan.views, det_rows, channels});
+    plan.memory.push_back({"pinned for uploads", pinned_bytes(block_bytes)});
+  } else {
+    plan.memory = std::move(working);
+  }
   plan.memory.push_back({"blocks of views", 2 * block_bytes});
   plan.memory.push_back({"reconstruction of a band", band_bytes});
   plan.memory.push_back({"lists of pixels", list_bytes});
   plan.memory.insert(plan.memory.end(), other.begin(), other.end());
-  plan.memory.push_back({"program itself", program_bytes()});
+  plan.memory.push_back({"program itself", required_resident_bytes()});
   put_largest_first(plan.memory);
   return plan;
 }

@@ -1,5 +1,5 @@
-// FDK of a scan that is larger than memory, or than a device: bands of rows of the image one after the other, to each of
-// which the views are added block by block, on the host to the same bits as in memory.
+// FDK of a scan that is larger than memory, or than a device: bands of rows of the image one after the other, to each
+// of which the views are added block by block, on the host to the same bits as in memory.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ bool works_in_bands(recon_command const& o, geometry_file const& g);
 struct band_plan {
   index_t rows = 0, views = 0;
   std::vector<memory_item> memory;
-  double device = 0;  ///< bytes of a device that are predicted to be needed, where one reconstructs
+  double device = 0;  ///< predicted bytes of a device; 0 on the host
 };
 
 /// The largest bands within the limits; the smallest where none fits.

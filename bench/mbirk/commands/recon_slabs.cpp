@@ -58,7 +58,7 @@ repair_count read_slab(measurement_source const& source, exec::host const& reade
 
 void add_program_memory(std::vector<memory_item>& items, std::vector<memory_item> const& other) {
   items.insert(items.end(), other.begin(), other.end());
-  items.push_back({"program itself", program_bytes()});
+  items.push_back({"program itself", required_resident_bytes()});
   // With the rows beside it from which dead pixels are repaired.
   items.push_back({"a block as it is read", 5.0 * static_cast<double>(block_samples)});
   put_largest_first(items);

@@ -74,7 +74,7 @@ std::optional<std::int64_t> resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-double program_bytes() {
+double required_resident_bytes() {
   auto const bytes = resident_bytes();
   require<io_error>(bytes.has_value(), [] {
     return std::string("/proc/self/statm: cannot be read, expected the memory that this program takes");

@@ -25,7 +25,7 @@ std::optional<process_status> read_process(std::int64_t process);
 /// Bytes of this process that are in memory, if /proc reports them.
 std::optional<std::int64_t> resident_bytes();
 /// The same, for plans that depend on it. @throws io_error if /proc does not report them
-double program_bytes();
+double required_resident_bytes();
 /// Processor time in seconds used by all threads of this process.
 double processor_seconds();
 

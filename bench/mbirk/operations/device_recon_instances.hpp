@@ -70,7 +70,7 @@ template <class Exec, class Instr> class device_band final : public band_reconst
   void add(view<float const, 3> sinogram) override {
     array const y(ctx_.exec, values_of(sinogram), "a block of views");
     band_.add({y.data(), sinogram.extents()});
-    ctx_.exec.wait();  // y is read until then
+    ctx_.exec.wait();  // so that progress and interruptions keep step with the device
   }
   std::vector<std::string> finish() override {
     std::vector<std::string> warnings;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "mbirk/kernel/device/ramp_block_fourier.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/direct_recon.hpp"
@@ -82,9 +83,8 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
     needed.push_back({"lists of pixels", pixels * (16 + 20 * partitions)});
 
     if (question.on_device) {
-      // Uploads go through pinned memory, and a checkpoint or an interruption copies the state.
-      constexpr double pinned = 64 << 20;
-      needed.push_back({"pinned for uploads", std::min(pinned, samples)});
+      needed.push_back({"pinned for uploads", pinned_bytes(samples)});
+      // A checkpoint or an interruption copies the state.
       if (question.vcd && question.saves) needed.push_back({"copy for a checkpoint", 2 * voxels + samples});
     } else if (total_bytes(needed) <= limit) {
       instrument::size_record size;
@@ -104,10 +104,23 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
   }, any);
 }
 
-double bytes_on_device(double bytes, index_t detector_rows) {
-  double const packs = static_cast<double>(round_up(detector_rows, device_pack)) /
-                       static_cast<double>(std::max<index_t>(1, detector_rows));
-  return 1.1 * packs * bytes;
+double pinned_bytes(double bytes) {
+  constexpr double most = 64 << 20;
+  return std::min(most, bytes);
+}
+
+double padded_on_device(double bytes, index_t detector_rows) {
+  return bytes * static_cast<double>(round_up(detector_rows, device_pack)) /
+         static_cast<double>(std::max<index_t>(1, detector_rows));
+}
+
+double filter_scratch(std::array<index_t, 3> const& sinogram) {
+  index_t const length = kernel::fourier::length_of(sinogram[2]);
+  if (length <= kernel::block_plan::most_numbers) return 0;
+  constexpr double warps = 132 * 32;  // that a large device runs at the same time
+  double const tasks =
+      static_cast<double>(sinogram[0]) * static_cast<double>(ceil_div(sinogram[1], device_pack)) / 2 + 1;
+  return std::min(tasks, warps) * 2 * static_cast<double>(length) * device_pack * sizeof(float);
 }
 
 double device_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
@@ -117,7 +130,8 @@ double device_memory(exec::host const& host, recon_scan const& scan, recon_optio
   of_device.resume = nullptr;  // on the host
   auto items = recon_memory(host, scan, of_device, question);
   std::erase_if(items, [](memory_item const& item) { return item.name == "copy for a checkpoint"; });
-  return bytes_on_device(total_bytes(items), std::visit([](auto const& s) { return s.sinogram_shape()[1]; }, scan));
+  auto const sinogram = std::visit([](auto const& s) { return s.sinogram_shape(); }, scan);
+  return 1.1 * padded_on_device(total_bytes(items), sinogram[1]) + filter_scratch(sinogram);
 }
 
 double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,

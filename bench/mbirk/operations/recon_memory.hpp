@@ -45,10 +45,15 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
                                       memory_question const& question,
                                       double limit = std::numeric_limits<double>::infinity());
 
-/// A prediction of the bytes on a device of arrays that take `bytes` on the host: rows of the detector are in whole
-/// packs of 32 there, and a tenth is for lists.
-double bytes_on_device(double bytes, index_t detector_rows);
-/// A prediction of the bytes of a device that a reconstruction on it takes.
+/// Bytes of the host through which uploads of arrays of `bytes` go.
+double pinned_bytes(double bytes);
+/// A prediction of the bytes on a device of arrays of the detector that take `bytes` on the host: there, rows are in
+/// whole packs of 32.
+double padded_on_device(double bytes, index_t detector_rows);
+/// A prediction of the scratch memory that the ramp filter takes on a device, which it needs for wide detectors only.
+double filter_scratch(std::array<index_t, 3> const& sinogram);
+/// A prediction of the bytes of a device that a reconstruction on it takes: the arrays of the host, with padded rows,
+/// and a tenth for lists.
 double device_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
                      memory_question question);
 /// The same for distributed::recon_in_slabs. @param slab  the largest; @param slices  of the whole

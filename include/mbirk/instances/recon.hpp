@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mbirk/instances/declare.hpp"
+#include "mbirk/kernel/shared/pixel_band.hpp"
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/recon.hpp"
 
@@ -66,6 +67,7 @@
 #define MBIRK_RECON_DEVICE_KERNELS(X, B)                                                                            \
   X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, false, true>>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, true, true>>, kernel::no_scratch>)  \
+  X(kernel::on_warps<kernel::add_columns<B>, kernel::no_scratch>)                                                   \
   X(kernel::on_warps<kernel::device_reduce<B, kernel::denoise_line_search>, kernel::no_scratch>)                    \
   X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<1>>, kernel::no_scratch>)                          \
   X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                          \

@@ -15,7 +15,7 @@ namespace mbirk {
 /// Rows of a reconstruction whose first row is a multiple of this form a band: pixels are grouped as in the whole.
 inline constexpr index_t fdk_band_unit = 4 * kernel::tile_side;
 
-/// fdk_recon of some rows of the reconstruction, to the same bits, from views that are given in blocks:
+/// fdk_recon of some rows of the reconstruction, on the host to the same bits, from views that are given in blocks:
 ///
 ///     fdk_band band(ctx, scan, first_row, recon);      // recon: (rows of the band, cols, slices)
 ///     while (band.views() < views) band.add(next_block);
@@ -26,8 +26,8 @@ inline constexpr index_t fdk_band_unit = 4 * kernel::tile_side;
 /// Memory: 16 bytes for each pixel of the band, for each one inside the mask while it is made, and during add a
 /// channel-major copy of the block. A band costs its share of the back projection, and filters all views.
 ///
-/// On a device, where recon and the views must be in its memory, a block is summed by itself and then added: results are
-/// those of fdk_recon to rounding, and a second block needs an array of the size of recon. Source: Feldkamp, Davis,
+/// On a device, where recon and the views must be in its memory, a block is summed by itself and then added: results
+/// are those of fdk_recon to rounding, and a second block needs an array of the size of recon. Source: Feldkamp, Davis,
 /// Kress 1984; the decomposition is mbirk's own.
 template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   using Context = context<Exec, Instr>;
@@ -45,7 +45,7 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
         recon_(checked(ctx, s, first_row, recon)),
         plan_(ctx, rows_of_mask(s, first_row, recon)),
         tables_(ctx, s) {
-    set_to_zero(recon_);
+    set_to_zero();
   }
   fdk_band(fdk_band const&) = delete;
   fdk_band& operator=(fdk_band const&) = delete;
@@ -145,27 +145,28 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
   template <class BackProject> void add_block(BackProject const& back_project_to) {
     if (views_ == 0) return back_project_to(recon_);
     using B = typename Context::backend;
-    bool const is_new = !block_;
-    if (is_new) block_.emplace(ctx_, "back projection of a block", recon_.size());
+    if (!block_) {
+      block_.emplace(ctx_, "back projection of a block", recon_.size());
+      detail::clear(ctx_, *block_);  // outside the mask
+    }
     view<float, 3> const block(block_->data(), recon_.extents());
-    if (is_new) set_to_zero(block);  // outside the mask
     back_project_to(block);
     index_t const pixels = recon_.extent(0) * recon_.extent(1);
     launch(ctx_, ceil_div(pixels, kernel::band_batch),
            kernel::add_columns<B>{observe(ctx_, recon_, "recon", array_role::output), observe(ctx_, *block_),
                                   recon_.extent(2), pixels});
   }
-  void set_to_zero(view<float, 3> x) {
+  void set_to_zero() {
     using B = typename Context::backend;
     [[maybe_unused]] auto const guard = ctx_.instr.scope({detail::operation_name<cone_geometry, "fdk_recon">, 0});
     [[maybe_unused]] auto const stage = ctx_.instr.stage("zero");
     std::vector<index_t> offsets;
-    for (index_t i = 0; i < x.extent(0); ++i)
-      for (index_t j = 0; j < x.extent(1); ++j) offsets.push_back(i * x.stride(0) + j * x.stride(1));
+    for (index_t i = 0; i < recon_.extent(0); ++i)
+      for (index_t j = 0; j < recon_.extent(1); ++j) offsets.push_back(i * recon_.stride(0) + j * recon_.stride(1));
     device_table const columns(ctx_, offsets, "pixel offsets of a band");
     launch(ctx_, ceil_div(columns.size(), kernel::zero_columns<B>::batch),
-           kernel::zero_columns<B>{observe(ctx_, x, "recon", array_role::output), observe(ctx_, columns),
-                                   columns.size(), x.extent(2)});
+           kernel::zero_columns<B>{observe(ctx_, recon_, "recon", array_role::output), observe(ctx_, columns),
+                                   columns.size(), recon_.extent(2)});
   }
 
   Context const& ctx_;

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "mbirk/core/difference.hpp"
+#include "mbirk/core/error.hpp"
+#include "mbirk/core/index.hpp"
 #include "mbirk/record/arithmetic.hpp"
 #include "mbirk/record/evaluator.hpp"
 #include "mbirk/record/graph.hpp"

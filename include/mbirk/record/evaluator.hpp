@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/core/index.hpp"
 #include "mbirk/record/graph.hpp"
 
 namespace mbirk::record::detail {
@@ -41,13 +43,9 @@ struct point_loop {
       index_t const extent = extent_of(axes[d]);
       points *= extent;
       auto const* const here = all.data() + d * operands;
-      auto* const before = strides.data() + strides.size() - operands;
-      bool const joins = !extents.empty() && std::equal(here, here + operands, before, [&](auto inner, auto outer) {
-        return outer == inner * extent;
-      });
-      if (joins) {
+      if (joins_last(here, extent)) {
         extents.back() *= extent;
-        std::copy_n(here, operands, before);
+        std::copy_n(here, operands, strides.end() - static_cast<std::ptrdiff_t>(operands));
       } else {
         extents.push_back(extent);
         strides.insert(strides.end(), here, here + operands);
@@ -59,6 +57,12 @@ struct point_loop {
     }
   }
 
+  /// Whether an axis goes on where the last one of its rows ends, in all operands.
+  bool joins_last(std::ptrdiff_t const* axis_strides, index_t extent) const noexcept {
+    if (extents.empty()) return false;
+    return std::equal(axis_strides, axis_strides + operands, row_strides(),
+                      [&](auto inner, auto outer) { return outer == inner * extent; });
+  }
   index_t row() const noexcept { return extents.back(); }
   std::ptrdiff_t const* row_strides() const noexcept { return strides.data() + strides.size() - operands; }
 
@@ -100,7 +104,8 @@ template <class Arithmetic> class evaluator {
   }
 
  private:
-  /// Computes a node for all points of its axes. Values are kept in numbered places, which the next stage uses again.
+  /// Computes a node for all points of its axes. Values are kept in numbered places, which the next stage uses again:
+  /// a place keeps the memory of the largest array that it had.
   struct step {
     node const* of;
     std::size_t place;
@@ -108,7 +113,8 @@ template <class Arithmetic> class evaluator {
     point_loop loop;                  ///< over its points
     std::ptrdiff_t term_stride = 0;   ///< of a sum: from one term to the next
   };
-  /// The values that a statement needs and no statement before it in the stage, and its own loop over value and indices.
+  /// The values that a statement needs and that no earlier statement of the stage has computed, and its own loop over
+  /// value and indices.
   struct statement_plan {
     std::vector<step> steps;
     statement const* of;
@@ -340,7 +346,8 @@ template <class Arithmetic> class evaluator {
         bool inside = true;
         for (std::size_t d = 0; d < a.shape.size(); ++d) {
           index_t const i = a_.index(value(d + 1, offset, k));
-          inside = inside && i >= 0 && i < a.shape[d];
+          inside = i >= 0 && i < a.shape[d];
+          if (!inside) break;
           at = at * a.shape[d] + i;
         }
         if (!inside) continue;

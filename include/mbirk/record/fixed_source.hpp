@@ -1,5 +1,5 @@
 // Source text of the fixed-point type in hand-off programs. It is plain C++14 without a library, so that ap_fixed can
-// replace it. Its arithmetic matches fixed_format in evaluate.hpp bit for bit.
+// replace it. Its arithmetic matches fixed_format in arithmetic.hpp bit for bit.
 #pragma once
 
 namespace mbirk::record {
