@@ -147,7 +147,7 @@ template <execution_policy Exec, instrumentation_policy Instr> class fdk_band {
     using B = typename Context::backend;
     if (!block_) {
       block_.emplace(ctx_, "back projection of a block", recon_.size());
-      detail::clear(ctx_, *block_);  // outside the mask
+      clear(ctx_, *block_);  // outside the mask
     }
     view<float, 3> const block(block_->data(), recon_.extents());
     back_project_to(block);
