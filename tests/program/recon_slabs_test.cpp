@@ -121,23 +121,24 @@ TEST_F(PartsOnDevices, SlabsAreThoseOfTheWhole) {
   EXPECT_LE(mbirk::detail::relative_difference(parts, whole), 14 * 0x1p-23);
 }
 
-/// Three bands, of two blocks each, which are summed by themselves. Each of the sums over the V views has at most V - 1
+/// Three bands, of eight blocks each, which are summed by themselves. Each of the sums over the V views has at most V - 1
 /// roundings of the sum of magnitudes.
 TEST_F(PartsOnDevices, BandsAreThoseOfTheWhole) {
-  make("fdk", {4, 256, 1024}, R"({"geometry": "cone", "recon_shape": [75, 64, 512],
+  constexpr int views = 16;
+  make("fdk", {views, 256, 1024}, R"({"geometry": "cone", "recon_shape": [75, 64, 512],
                                   "params": {"source_detector_dist": 4096, "source_iso_dist": 2048},
-                                  "angles": [0, 1.5, 3, 4.5]})");
+                                  "angles": {"start": 0, "stop": 6.2831853, "num": 16, "endpoint": false}})");
   // Bands of 32 rows fit into two MiB more than the least, and no larger ones.
   auto const refused = recon("x.npy", {"--memory-limit", "1MiB", "--quiet"});
   EXPECT_EQ(refused.code, 2) << refused;
   auto const bytes = refused.err.find(" of memory (");
   ASSERT_NE(bytes, std::string::npos) << refused;
   auto const least = std::stoll(refused.err.substr(bytes + std::string(" of memory (").size()));
-  compare(std::to_string(least / 1024 + 2048) + "KiB", "bands of 32 of 75 rows, blocks of 2 of 4 views");
+  compare(std::to_string(least / 1024 + 2048) + "KiB", "bands of 32 of 75 rows, blocks of 2 of 16 views");
 
   cone_parameters p;
-  p.sinogram_shape = {4, 256, 1024};
-  p.angles = {0, 1.5f, 3, 4.5f};
+  p.sinogram_shape = {views, 256, 1024};
+  for (int v = 0; v < views; ++v) p.angles.push_back(6.2831853f * static_cast<float>(v) / views);
   p.source_detector_dist = 4096;
   p.source_iso_dist = 2048;
   p.recon_shape = std::array<index_t, 3>{75, 64, 512};
@@ -150,7 +151,7 @@ TEST_F(PartsOnDevices, BandsAreThoseOfTheWhole) {
   back_project(host, scan, view<float const, 3>(filtered.data(), p.sinogram_shape),
                view<float, 3>(magnitudes.data(), *p.recon_shape));
   for (std::size_t n = 0; n < whole.size(); ++n)
-    ASSERT_NEAR(parts[n], whole[n], 2 * 4 * 0x1p-24 * static_cast<double>(magnitudes[n])) << n;
+    ASSERT_NEAR(parts[n], whole[n], 2 * views * 0x1p-24 * static_cast<double>(magnitudes[n])) << n;
 }
 
 }  // namespace
