@@ -121,8 +121,8 @@ TEST_F(PartsOnDevices, SlabsAreThoseOfTheWhole) {
   EXPECT_LE(mbirk::detail::relative_difference(parts, whole), 14 * 0x1p-23);
 }
 
-/// Three bands, of eight blocks each, which are summed by themselves. Each of the sums over the V views has at most V - 1
-/// roundings of the sum of magnitudes.
+/// Three bands, of eight blocks each, which are summed by themselves. Each of the sums over the V views has at most
+/// V - 1 roundings of the sum of magnitudes.
 TEST_F(PartsOnDevices, BandsAreThoseOfTheWhole) {
   constexpr int views = 16;
   make("fdk", {views, 256, 1024}, R"({"geometry": "cone", "recon_shape": [75, 64, 512],

@@ -1,4 +1,5 @@
-// Loops of the evaluation of graphs: axes in any order, sums, statements that depend on each other, loops around stages.
+// Loops of the evaluation of graphs: axes in any order, sums, statements that depend on each other, loops around
+// stages.
 #include "mbirk/record/evaluator.hpp"
 
 #include <gtest/gtest.h>
