@@ -275,6 +275,8 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
   refuses([](json& j) { j.erase("timestamp"); }, "timestamp is missing");
   refuses([](json& j) { j["measurements"] = json::array(); }, "expected at least one untraced run");
   refuses([](json& j) { j["measurements"][0]["time"] = -1; }, "measurements[0].time is -1, expected seconds >= 0");
+  refuses([](json& j) { j["measurements"][0]["calls"] = INT64_MAX; },
+          "measurements[0].calls is 9223372036854775807, expected a whole number from 0 to 10^12");
   refuses([](json& j) { j["measurements"][1]["volume_size"] = "big"; }, "measurements[1].volume_size is \"big\"");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"].erase("memory"); }, "cost_analysis.64.y.memory is missing");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"]["source"] = "guessed"; }, "y.source is \"guessed\"");

@@ -16,6 +16,14 @@ double not_negative(json_field const& from, std::string const& key) {
   return x;
 }
 
+/// Bounded, because they are added up.
+index_t number_of_calls(json_field const& from) {
+  constexpr index_t most = 1'000'000'000'000;
+  auto const calls = from.integer();
+  if (calls < 0 || calls > most) from.wrong("a whole number from 0 to 10^12");
+  return calls;
+}
+
 struct one_run {
   double time, least;
   std::optional<profile::interval> range;
@@ -25,7 +33,7 @@ struct one_run {
 one_run run_of(json_field const& m, double unit) {
   one_run r{not_negative(m, "time") / unit, 0, {}, 1, {}};
   r.least = m.has("min") ? not_negative(m, "min") / unit : r.time;
-  if (m.has("calls")) r.calls = m.at("calls", "").integer();
+  if (m.has("calls")) r.calls = number_of_calls(m.at("calls", ""));
   if (m.has("interval") && !m.at("interval", "").value().is_null()) {
     auto const ends = m.at("interval", "").elements("two numbers");
     if (ends.size() != 2) m.at("interval", "").wrong("two numbers");
