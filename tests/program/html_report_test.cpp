@@ -1,8 +1,10 @@
 // The HTML report: written by profile, rewritten by report, and its errors.
 #include <algorithm>
+#include <limits>
 #include <regex>
 
 #include "program.hpp"
+#include "report/html_report_plot.hpp"
 
 namespace mbirk::test {
 namespace {
@@ -292,6 +294,16 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
   expect_failure(mbirk_program({"report", run.string(), "--out", (scratch / "no" / "page.html").string()}), 2,
                  "is not valid JSON");
   EXPECT_FALSE(fs::exists(page));
+}
+
+/// Numbers of a run that are too large or too small for a plot leave it without ticks.
+TEST(LogPlot, TicksNeedFiniteBounds) {
+  auto const text = +[](double x) { return std::to_string(x); };
+  double const infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(program::report::decades(1, 1000, text).size(), 4u);
+  EXPECT_TRUE(program::report::decades(infinity, infinity, text).empty());
+  EXPECT_TRUE(program::report::decades(1, infinity, text).empty());
+  EXPECT_TRUE(program::report::decades(0, 1, text).empty());
 }
 
 TEST(HtmlReportOfAProfile, IsWrittenByProfile) {

@@ -54,6 +54,7 @@ std::string rate_text(double rate) {
 
 std::vector<tick> decades(double low, double high, std::string (*text)(double)) {
   std::vector<tick> out;
+  if (!(low > 0 && std::isfinite(low) && high > 0 && std::isfinite(high))) return out;
   auto const first = static_cast<int>(std::ceil(std::log10(low) - 1e-9)),
              last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
   auto const every = std::max(1, (last - first + 7) / 7);
