@@ -19,7 +19,7 @@ namespace mbirk::test {
 
 void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered, filter_options const& o);
 std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon);
-/// What fdk_band says of an array with gaps.
+/// Returns the error that fdk_band throws for an array with gaps.
 std::string device_gaps_in_band(cone_scan const& s);
 /// fdk_recon by bands of 32 rows, each from blocks of `views` views.
 void device_fdk_bands(cone_scan const& s, view<float const, 3> sinogram, index_t views, view<float, 3> recon);

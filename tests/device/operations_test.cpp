@@ -115,8 +115,8 @@ TEST(RampBlocks, DirectRecon) {
   expect_same_direct_recon(cone_scan(cone_geometry::typical_scan({3, 3, 96})));
 }
 
-// The same contributions of V views, added in another order: each of the two sums has at most V - 1 roundings of the
-// sum of magnitudes, and the weights of the slices of a helical scan one more.
+// Bands add the same contributions of V views in another order. Each of the two sums has at most V - 1 roundings of the
+// sum of magnitudes, and the weights of the slices of a helical scan add one more.
 TEST(FdkBands, AreThoseOfTheWhole) {
   constexpr int views = 7;
   auto p = cone_geometry::typical_scan({views, 9, 40});
