@@ -66,8 +66,12 @@ template <class Exec, class Kernel, class Scratch>
 MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers, Kernel const& kernel,
                                    Scratch const& scratch, task_observer* observer) {
   exec.for_each(tasks, workers, [&](index_t task, int worker) {
-    if constexpr (requires { scratch.of(worker); }) kernel(task, scratch.of(worker));
-    else kernel(task);
+    if constexpr (requires { scratch.of(worker); }) {
+      kernel(task, scratch.of(worker));
+    } else {
+      Kernel const copy = kernel;  // which no store of the kernel can alias, so that its members stay in registers
+      copy(task);
+    }
     if (observer) observer->task_done(worker);
   });
 }

@@ -146,12 +146,11 @@ template <class B, int Power, bool Unit> struct cone_columns {
         pack const one = Unit ? B::load_broadcast(pixels.weights + p) : B::constant(1);
         pack const slope = Unit ? square * one : square;
         each_pack([&](index_t k) MBIRK_FLAT { return fma(slope, B::load(elevations + k), one); });
-      } else {  // one loop for both, because the resampler is long
+      } else if (centre >= 0) {
         pack const away = square - middle;
-        each_pack([&](index_t k) MBIRK_FLAT {
-          if (centre >= 0) return fma(away, B::load(slopes + k), B::load(secants + k));
-          return definition::elevation_secant(square, B::load(elevations + k));
-        });
+        each_pack([&](index_t k) MBIRK_FLAT { return fma(away, B::load(slopes + k), B::load(secants + k)); });
+      } else {
+        each_pack([&](index_t k) MBIRK_FLAT { return definition::elevation_secant(square, B::load(elevations + k)); });
       }
     }
   }

@@ -138,14 +138,13 @@ template <class B> struct cone_view {
     auto const shortest = form_of<B>((towards_rows ? 1 / nearest : farthest) * (1 - margin));
     bool const all = shortest == form_of<B>((towards_rows ? 1 / farthest : nearest) * (1 + margin));
     auto const advances = found(s).advance;
-    auto const form_at = [&](int p) MBIRK_FLAT {
-      return all ? shortest : form_of<B>(step_of<B>(I::load_value(advances + p)));
-    };
+    auto const step_at = [&](int p) MBIRK_FLAT { return step_of<B>(I::load_value(advances + p)); };
     for (int from = 0, to = 0; from < group.count; from = to) {
-      auto const form = form_at(from);
-      if (all) to = group.count;
-      else while (++to < group.count && form_at(to) == form) {}
-      with_form(form, [&](auto constant) MBIRK_FLAT { f(constant, from, to); });
+      with_form(all ? shortest : form_of<B>(step_at(from)), [&](auto form) MBIRK_FLAT {
+        if (all) to = group.count;
+        else while (++to < group.count && has_form<form()>(step_at(to), widest_step<B>)) {}
+        f(form, from, to);
+      });
     }
   }
 
@@ -157,17 +156,18 @@ template <class B> struct cone_view {
                                  Scratch const& s) const noexcept {
     using wide = typename I::wide;
     using pack = typename I::pack;
+    auto const g = geometry;  // a copy, because the compiler must assume that the stores below may alias *this
     auto const position = I::load_value(positions + view);
-    cone_footprints<I> const footprints(geometry, position, 0);
-    float const cells = static_cast<float>(half(towards_rows ? geometry.slices : geometry.rows));
+    cone_footprints<I> const footprints(g, position, 0);
+    float const cells = static_cast<float>(half(towards_rows ? g.slices : g.rows));
     pack const packs = I::broadcast(
-        static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
+        static_cast<float>(ceil_div(half(towards_rows ? g.rows : g.slices), index_t{B::lanes})));
     auto const pixels = found(s);
     pack widest = I::constant(0), lowest = I::constant(1e30), highest = I::constant(0);
     for (int k = 0; k < group.count; k += I::lanes) {
       auto const f = footprints.of(I::load_ints(rows + (group.first + k)), I::load_ints(cols + (group.first + k)),
                                    [](wide value) MBIRK_FLAT { return I::to_pack(value); });
-      auto const span = clip_to_detector<I>(geometry, f.channel);
+      auto const span = clip_to_detector<I>(g, f.channel);
       wide const row_edge = footprints.row_edge(f);
       pack const channels = I::to_pack(span.width);
       I::store(pixels.cell() + k, span.cell);

@@ -149,7 +149,7 @@ template <class B, class In, class Out> struct ramp_filter {
         for (index_t j = begin; j < min(inputs, begin + inputs_at_once); ++j) {
           pack y[Packs::max_value];
           packs.each([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * packs + p) * B::lanes); });
-          simd::unrolled<Outputs>([&](auto r) MBIRK_FLAT {
+          simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {  // not unrolled<>, with which g++ keeps taps by moves
             pack const h = B::load_broadcast(tap + (r - j));
             packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = fma(h, y[p], sum[r][p]); });
           });

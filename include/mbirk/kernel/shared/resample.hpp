@@ -30,11 +30,15 @@ template <class B> inline constexpr double widest_step = mbirk::min(2.0, (2.0 * 
 inline constexpr double narrowest_step = 1.0 / 1024;
 
 /// @param widest  largest step of the short forms, at most two
+template <resample_form Form> MBIRK_HD constexpr bool has_form(double step, double widest) noexcept {
+  if constexpr (Form == resample_form::two_tap) return step >= narrowest_step && step <= 1;
+  else if constexpr (Form == resample_form::three_tap) return step > 1 && step <= widest;
+  else return !has_form<resample_form::two_tap>(step, widest) && !has_form<resample_form::three_tap>(step, widest);
+}
 MBIRK_HD constexpr resample_form form_of(double step, double widest) noexcept {
-  return step < narrowest_step ? resample_form::general
-         : step <= 1           ? resample_form::two_tap
-         : step <= widest      ? resample_form::three_tap
-                               : resample_form::general;
+  return has_form<resample_form::two_tap>(step, widest)     ? resample_form::two_tap
+         : has_form<resample_form::three_tap>(step, widest) ? resample_form::three_tap
+                                                            : resample_form::general;
 }
 template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcept {
   return form_of(step, widest_step<B>);
@@ -75,9 +79,13 @@ template <class B> struct resample_scale {
   static constexpr double one = 4294967296.0, pack = one * B::lanes, word = one / (1 << index_bits);
 };
 template <class B, class T> MBIRK_INLINE resample_state<T> resample_state_of(T start, T step) noexcept {
-  using definition::min;
+  using definition::max, definition::min;
   using scale = resample_scale<B>;
-  return {start * T(scale::one), step * T(scale::pack), min(step, T(2.0)) * T(scale::word)};
+  // If any destination is in reach, the start is within 2^30 max(1, step) cells; the limit keeps all others within
+  // 64 bits, too, where the step is at most two.
+  T const limit = max(T(0x1p62), step * T(0x1.fffffffffffffp61));
+  return {max(min(start * T(scale::one), limit), T(0.0) - limit), step * T(scale::pack),
+          min(step, T(2.0)) * T(scale::word)};
 }
 template <class B>
 MBIRK_INLINE double step_of(double advance) noexcept { return advance * (1 / resample_scale<B>::pack); }
@@ -104,9 +112,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
       done_ = first * B::lanes;
     } else {
       advance_ = static_cast<std::int64_t>(advance);
-      // If any destination is in reach, the start is within 2^31 cells; otherwise the clamp keeps the cast defined.
-      constexpr double most = 0x1.fffffffffffffp62;
-      position_ = static_cast<std::int64_t>(mbirk::clamp(position, -most, most)) + first * advance_;
+      position_ = static_cast<std::int64_t>(position) + first * advance_;
       lane_words_ = B::iota() * B::broadcast(lane_words);
     }
     if constexpr (Power == 1) {
