@@ -171,4 +171,25 @@ TYPED_TEST(Resampler, FormsCoverTheirSteps) {
   EXPECT_LE(std::floor(0.9999999 + widest * (B::lanes - 1)) + 2, 2 * B::lanes - 1);
 }
 
+TYPED_TEST(Resampler, EveryStepHasOneForm) {
+  using B = TypeParam;
+  double const widest = kernel::widest_step<B>;
+  for (double const middle : {0.0, kernel::narrowest_step, 0.5, 1.0, 1.5, widest, 2.0, 1e9})
+    for (double const step : {std::nextafter(middle, -1), middle, std::nextafter(middle, 1e300)}) {
+      std::vector<resample_form> forms;
+      if (kernel::has_form<resample_form::two_tap>(step, widest)) forms.push_back(resample_form::two_tap);
+      if (kernel::has_form<resample_form::three_tap>(step, widest)) forms.push_back(resample_form::three_tap);
+      if (kernel::has_form<resample_form::general>(step, widest)) forms.push_back(resample_form::general);
+      EXPECT_EQ(forms, std::vector{kernel::form_of<B>(step)}) << step;
+    }
+}
+
+TYPED_TEST(Resampler, FarStartsFitInto64Bits) {
+  for (double const start : {1e12, -1e12, 1e300, -1e300})
+    for (double const step : {kernel::narrowest_step, 0.5, 1.0, 2.0})
+      EXPECT_LT(std::abs(kernel::resample_state_of<TypeParam>(start, step).position), 0x1p63) << start << ' ' << step;
+  // Long steps lead from a far start to the cells.
+  EXPECT_EQ(kernel::resample_state_of<TypeParam>(-1e12, 1e6).position, -1e12 * 0x1p32);
+}
+
 }  // namespace

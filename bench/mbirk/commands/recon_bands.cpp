@@ -54,9 +54,9 @@ band_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<me
                pixels_of_band = static_cast<double>(plan.rows) * static_cast<double>(cols),
                list_bytes = 24 * pixels_of_band + bytes(4, all_rows, cols);
   if (on_device) {
-    // A block is projected back into an array of its own. A tenth is for lists, as in device_memory.
-    plan.device = 1.1 * (padded_on_device(total_bytes(working), det_rows) + block_bytes + 2 * band_bytes + list_bytes) +
-                  filter_scratch({plan.views, det_rows, channels});
+    // A block is projected back into an array of its own.
+    double const arrays = padded_on_device(total_bytes(working), det_rows) + block_bytes + 2 * band_bytes + list_bytes;
+    plan.device = with_lists * arrays + filter_scratch({plan.views, det_rows, channels});
     plan.memory.push_back({"pinned for uploads", pinned_bytes(block_bytes)});
   } else {
     plan.memory = std::move(working);

@@ -131,7 +131,7 @@ double device_memory(exec::host const& host, recon_scan const& scan, recon_optio
   auto items = recon_memory(host, scan, of_device, question);
   std::erase_if(items, [](memory_item const& item) { return item.name == "copy for a checkpoint"; });
   auto const sinogram = std::visit([](auto const& s) { return s.sinogram_shape(); }, scan);
-  return 1.1 * padded_on_device(total_bytes(items), sinogram[1]) + filter_scratch(sinogram);
+  return with_lists * padded_on_device(total_bytes(items), sinogram[1]) + filter_scratch(sinogram);
 }
 
 double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
