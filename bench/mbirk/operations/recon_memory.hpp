@@ -45,6 +45,8 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
                                       memory_question const& question,
                                       double limit = std::numeric_limits<double>::infinity());
 
+/// Predictions of a device's memory are this many times the arrays: a tenth is for the lists of pixels of plans.
+inline constexpr double with_lists = 1.1;
 /// Bytes of the host through which uploads of arrays of `bytes` go.
 double pinned_bytes(double bytes);
 /// A prediction of the bytes on a device of arrays of the detector that take `bytes` on the host: there, rows are in
