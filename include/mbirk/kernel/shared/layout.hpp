@@ -46,10 +46,6 @@ template <class B> struct to_channel_major {
 
   MBIRK_HD void operator()(index_t view) const noexcept {
     constexpr int lanes = B::lanes;
-    // Copies, because the compiler must assume that the stores below may alias *this.
-    auto const shape = this->shape;
-    auto const rows_of_view = in + view * view_stride;
-    index_t const next_row = row_stride;
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const to = out + shape.offset(c, view);
       auto const guard = [&](index_t channel) {
@@ -66,8 +62,8 @@ template <class B> struct to_channel_major {
           for (index_t k = 0; k < lanes; ++k) {
             block[k] = B::constant(0);
             if (k >= have) continue;
-            auto const from = rows_of_view + ((c * shape.width + r + k) * next_row + n);
-            prefetch_read(from + lanes * next_row);
+            auto const from = in + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
+            prefetch_read(from + lanes * row_stride);
             block[k] = wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
@@ -87,10 +83,6 @@ template <class B> struct from_channel_major {
 
   MBIRK_HD void operator()(index_t view) const noexcept {
     constexpr int lanes = B::lanes;
-    // Copies, because the compiler must assume that the stores below may alias *this.
-    auto const shape = this->shape;
-    auto const rows_of_view = out + view * view_stride;
-    index_t const next_row = row_stride;
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const from = in + shape.offset(c, view);
       index_t const used = shape.used(c);
@@ -103,8 +95,8 @@ template <class B> struct from_channel_major {
           B::transpose(block);
           for (int k = 0; k < lanes; ++k) {
             if (k >= have) continue;
-            auto const to = rows_of_view + ((c * shape.width + r + k) * next_row + n);
-            prefetch_write(to + lanes * next_row);
+            auto const to = out + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
+            prefetch_write(to + lanes * row_stride);
             if (wide == lanes) B::store(to, block[k]);
             else B::store_partial(to, block[k], static_cast<int>(wide));
           }
