@@ -44,7 +44,8 @@ template <class B> struct to_channel_major {
   index_t view_stride, row_stride;  // strides of `in`, in elements
   chunked_shape shape;
 
-  MBIRK_HD void operator()(index_t view) const noexcept {
+  // Inlined, so that members of the copy that a task works on (launch.hpp) stay in registers.
+  MBIRK_INLINE void operator()(index_t view) const noexcept {
     constexpr int lanes = B::lanes;
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const to = out + shape.offset(c, view);
@@ -81,7 +82,7 @@ template <class B> struct from_channel_major {
   index_t view_stride, row_stride;  // strides of `out`, in elements
   chunked_shape shape;
 
-  MBIRK_HD void operator()(index_t view) const noexcept {
+  MBIRK_INLINE void operator()(index_t view) const noexcept {
     constexpr int lanes = B::lanes;
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const from = in + shape.offset(c, view);
