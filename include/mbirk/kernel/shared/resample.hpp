@@ -29,6 +29,8 @@ template <class B> inline constexpr double widest_step = mbirk::min(2.0, (2.0 * 
 /// Smallest step of the short forms: below it their fractions have too few bits (rows thousands of voxels tall).
 inline constexpr double narrowest_step = 1.0 / 1024;
 
+/// Whether a step has a form: each has one.
+///
 /// @param widest  largest step of the short forms, at most two
 template <resample_form Form> MBIRK_HD constexpr bool has_form(double step, double widest) noexcept {
   if constexpr (Form == resample_form::two_tap) return step >= narrowest_step && step <= 1;
