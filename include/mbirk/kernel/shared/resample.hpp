@@ -29,7 +29,7 @@ template <class B> inline constexpr double widest_step = mbirk::min(2.0, (2.0 * 
 /// Smallest step of the short forms: below it their fractions have too few bits (rows thousands of voxels tall).
 inline constexpr double narrowest_step = 1.0 / 1024;
 
-/// Whether a step has a form: each has one.
+/// Whether a step takes this form; each step takes exactly one.
 ///
 /// @param widest  largest step of the short forms, at most two
 template <resample_form Form> MBIRK_HD constexpr bool has_form(double step, double widest) noexcept {
@@ -102,6 +102,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
 
  public:
   /// @param u        cell 0 of `cells` cells with zeros around them
+  /// @param position, advance, lane_words  of resample_state_of, which bounds the position
   /// @param inverse  1/step
   /// @param first    index of the first destination pack
   MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double position, double advance,
