@@ -105,8 +105,8 @@ build_for() {
   build_targets "${targets[@]}"
 }
 
-# test_part <preset>: adds to passed and failed. A part that fails to build, or that finds no test, counts as one
-# failure.
+# test_part <preset>: adds to passed and failed, and to failures what its log says of them. A part that fails to build,
+# or that finds no test, counts as one failure.
 test_part() {
   local log=build/$1-ctest.log status=0 build=release
   [[ $1 == quick ]] || build=$1
@@ -125,6 +125,9 @@ test_part() {
   else
     failed=$((failed + 1))
   fi
+  failures+=$(sed -nE -e 's/^\[  FAILED  \] ([^ ]+) \([0-9]+ ms\)$/\1/p' -e '/: Failure$/p' -e '/\(Skipped\)$/d' \
+    -e '/^\t *[0-9]+ - .*\(/p' "$log" | sed "s/^/  $1: /")
+  failures+=$'\n'
 }
 
 # The virtual environment of check_modules, made once. ctest reports tests as skipped if a module could not be
@@ -141,8 +144,9 @@ need_check_modules() {
 }
 
 run_tests() {
-  local part passed=0 failed=0
+  local part passed=0 failed=0 failures=''
   for part in ${MBIRK_TEST_PARTS:-release asan clang tsan}; do test_part "$part"; done
+  ((failed == 0)) || printf '\nfailed:\n%s\n' "$failures" | sed '/^$/d'
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
   ((failed == 0))
 }

@@ -6,7 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,5 +49,13 @@ class background {
  private:
   pid_t pid_;
 };
+
+/// Waits until a condition holds. @return whether it did within two minutes, which is generous for a busy machine
+inline bool comes_true(std::function<bool()> const& condition) {
+  auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!condition() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return condition();
+}
 
 }  // namespace mbirk::test

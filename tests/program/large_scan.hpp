@@ -1,10 +1,6 @@
 // A raw scan that is larger than the memory that mbirk recon may take, and its reconstruction within that memory.
 #pragma once
 
-#include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <random>
 
@@ -42,32 +38,23 @@ struct LargeScan : testing::Test {
   outcome recon(std::string const& out, std::vector<std::string> const& more) const {
     return mbirk_program(words(out, more));
   }
-  /// Runs within the limit in a process of its own, whose children are the program alone. @return peak bytes
+  /// Runs within the limit. The program is started by Python, because the peak of a process includes what the one that
+  /// it was started by had in memory: here the arrays of the tests before. @return peak bytes
   double recon_in_parts(std::string const& out, std::vector<std::string> more = {}) const {
     more.insert(more.end(), {"--memory-limit", std::to_string(static_cast<index_t>(limit))});
-    int ends[2];
-    if (::pipe(ends) != 0) return -1;
-    pid_t const child = ::fork();
-    if (child == 0) {
-      ::malloc_trim(0);  // the peak of a program includes the memory that it was forked with
-      auto const ran = recon(out, more);
-      if (ran.code != 0 || ran.out.find(parts) == std::string::npos) {
-        std::fprintf(stderr, "%s\n%s\n%s\n", ran.command.c_str(), ran.out.c_str(), ran.err.c_str());
-        _exit(1);
-      }
-      rusage used{};
-      getrusage(RUSAGE_CHILDREN, &used);
-      long const peak = used.ru_maxrss;
-      _exit(::write(ends[1], &peak, sizeof peak) == sizeof peak ? 0 : 1);
-    }
-    ::close(ends[1]);
-    long peak = -1;
-    if (::read(ends[0], &peak, sizeof peak) != sizeof peak) peak = -1;
-    ::close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0) << out;
-    return 1024 * static_cast<double>(peak);
+    std::vector<std::string> measured{MBIRK_PYTHON, "-c",
+                                      "import resource, subprocess, sys\n"
+                                      "code = subprocess.call(sys.argv[2:])\n"
+                                      "with open(sys.argv[1], 'w') as file:\n"
+                                      "    file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))\n"
+                                      "sys.exit(code)",
+                                      name("peak"), MBIRK_PROGRAM};
+    auto const program = words(out, more);
+    measured.insert(measured.end(), program.begin(), program.end());
+    auto const ran = run_words(measured);
+    EXPECT_EQ(ran.code, 0) << ran;
+    EXPECT_NE(ran.out.find(parts), std::string::npos) << ran;
+    return ran.code == 0 ? 1024 * std::stod(file_text(name("peak"))) : -1;
   }
 };
 

@@ -81,12 +81,6 @@ TEST_F(ReconSweeps, AllFormatsHoldTheSameVolume) {
   EXPECT_FALSE(fs::exists(folder / "a.png"));
 }
 
-/// Waits until a file appears. @return whether it did within a minute
-bool appears(fs::path const& file) {
-  for (int k = 0; k < 6000 && !fs::exists(file); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return fs::exists(file);
-}
-
 TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
   std::vector<std::string> const options{"--max-iterations", "4", "--slab-sweeps", "2",
                                          "--stop-threshold-change-pct", "0"};
@@ -96,7 +90,7 @@ TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
     auto const state = name("state " + std::to_string(signal));
     std::optional<background> run;
     run.emplace(words("x.npy", with({"--checkpoint", state})), folder / "log");
-    ASSERT_TRUE(appears(state));
+    ASSERT_TRUE(comes_true([&] { return fs::exists(state); })) << file_text(folder / "log");
     int const status = run->end(signal);
     ASSERT_TRUE(signal == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
     auto const log = file_text(folder / "log");
@@ -107,10 +101,8 @@ TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
     if (signal == SIGKILL) {  // once more, while it goes on in the same files
       auto const first = file_text(state);
       run.emplace(words("x.npy", with({"--resume", state, "--checkpoint", state})), folder / "log");
-      for (int k = 0; k < 6000 && file_text(state) == first; ++k)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      EXPECT_TRUE(comes_true([&] { return file_text(state) != first; }));
       run->end(SIGKILL);
-      EXPECT_NE(file_text(state), first);
     }
     // The other file gets a state of its own; what is resumed stays as it is.
     auto const before = file_text(state) + file_text(state + ".slices");

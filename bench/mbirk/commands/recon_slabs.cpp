@@ -18,10 +18,10 @@ index_t slices_of(geometry_file const& g) {
   return std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
 }
 
-slab_plan plan_of(exec::host const& host, geometry_file const& g, bool on_device,
+slab_plan plan_of(exec::host const& host, geometry_file const& g, memory_limits const& limits,
                   std::vector<memory_item> const& other, index_t slices) {
   auto const part = slab_of(g, slices);
-  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .on_device = on_device})};
+  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .on_device = limits.on_device}, limits.host)};
   for (auto& item : plan.memory) {
     if (item.name == "sinogram") item = {"sinograms of two slabs", 2 * item.bytes};
     else if (item.name == "reconstruction") item.name = "reconstruction of a slab";
@@ -74,7 +74,7 @@ bool works_in_slabs(recon_command const& o, geometry_file const& g) {
 
 slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
                      memory_limits const& limits) {
-  auto const plan = [&](index_t slices) { return plan_of(host, g, limits.on_device, other, slices); };
+  auto const plan = [&](index_t slices) { return plan_of(host, g, limits, other, slices); };
   return largest_slabs(slices_of(g), limits, plan, [&](index_t slices) {
     return device_memory(host, slab_of(g, slices).scan, {}, {.vcd = false});
   });

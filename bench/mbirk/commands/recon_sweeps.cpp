@@ -86,7 +86,7 @@ slab_plan plan_sweeps(exec::host const& host, recon_command const& o, geometry_f
   auto const scan_of = [&](index_t slices) { return std::get<parallel_scan>(slab_of(g, slices).scan); };
   auto const plan_of = [&](index_t slices) {
     slab_plan plan{slices, memory_of_slabs(host, scan_of(slices), all, options,
-                                           {.weighted = weighted, .on_device = limits.on_device})};
+                                           {.weighted = weighted, .on_device = limits.on_device}, limits.host)};
     add_program_memory(plan.memory, other);
     return plan;
   };

@@ -145,15 +145,15 @@ double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab,
 }
 
 std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
-                                         recon_options const& options, memory_question question) {
+                                         recon_options const& options, memory_question question, double limit) {
   question.saves = false;
   bool const weighted = question.weighted;
-  auto items = recon_memory(host, slab, options, question);
+  auto items = recon_memory(host, slab, options, question, limit);
   double const iterating = total_bytes(items);
   for (auto& item : items)
     if (item.name == "sinogram" || item.name == "weights" || item.name == "reconstruction") item.name += " of a slab";
   auto const [rows, cols, depth] = slab.recon_shape();
-  if (depth >= slices) return items;
+  if (depth >= slices || iterating > limit) return items;
 
   double const pixels = 4 * static_cast<double>(rows) * static_cast<double>(cols);
   items.push_back({"boundary slices of all slabs", 2 * static_cast<double>(ceil_div(slices, depth)) * pixels});

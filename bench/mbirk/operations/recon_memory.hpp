@@ -62,8 +62,10 @@ double device_memory(exec::host const& host, recon_scan const& scan, recon_optio
 double device_memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
                               recon_options const& options, bool weighted);
 
-/// recon_memory of distributed::recon_in_slabs. @param slab  the largest; @param slices  of the whole
+/// recon_memory of distributed::recon_in_slabs, which stops as it does at the limit.
+/// @param slab  the largest; @param slices  of the whole
 std::vector<memory_item> memory_of_slabs(exec::host const& host, parallel_scan const& slab, index_t slices,
-                                         recon_options const& options, memory_question question);
+                                         recon_options const& options, memory_question question,
+                                         double limit = std::numeric_limits<double>::infinity());
 
 }  // namespace mbirk::program
