@@ -44,7 +44,7 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
     std::fflush(stdout);
   }
   require<allocation_error>(!available || total <= available->bytes, [&] {
-    return "the reconstruction needs " + bytes_text(total) + " of memory (" + fmt::format("{:.0f}", total) +
+    return "the reconstruction needs at least " + bytes_text(total) + " of memory (" + fmt::format("{:.0f}", total) +
            " bytes), expected at most " + bytes_text(available->bytes) + ", " + available->source +
            "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes) +
            advice;
