@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -76,6 +77,71 @@ TEST(ThreadPool, UsesSeveralThreadsForLongTasks) {
     while (arrived < 2) std::this_thread::yield();
   });
   EXPECT_EQ(arrived, 2);
+}
+
+TEST(HelperLimit, LeavesAThreadOutForSomeTimeAfterALongWait) {
+  constexpr std::int64_t us = 1000, ms = 1000 * us;
+  exec::detail::helper_limit limit;
+  auto const terms_are = [&](int wanted, std::int64_t now, int workers, std::int64_t alone) {
+    auto const t = limit.of(wanted, now);
+    EXPECT_EQ(t.workers, workers) << now;
+    EXPECT_EQ(t.alone, alone) << now;
+  };
+  terms_are(4, 5 * ms, 4, 0);
+  limit.learn(4, 10 * us, 499 * us, 5 * ms);   // short
+  limit.learn(4, 3 * ms, 5999 * us, 5 * ms);   // not long for its loop
+  terms_are(4, 5 * ms, 4, 0);
+  limit.learn(4, 100 * us, 4 * ms, 5 * ms);
+  terms_are(4, 6 * ms, 3, 0);
+  terms_are(2, 6 * ms, 2, 0);
+  limit.learn(3, 100 * us, 4 * ms, 10 * ms);
+  terms_are(4, 10 * ms, 2, 0);
+  limit.learn(2, 100 * us, 3 * ms, 20 * ms);
+  terms_are(4, 20 * ms, 4, 3 * ms);            // by the caller alone at first
+  terms_are(4, 44 * ms - 1, 4, 3 * ms);
+  terms_are(4, 44 * ms, 4, 0);
+  limit.learn(2, 100 * us, 1000 * ms, 50 * ms);  // such as a debugger
+  terms_are(2, 50 * ms, 2, 10 * ms);
+  terms_are(2, 130 * ms, 2, 0);
+}
+
+TEST(ThreadPool, AfterALongWaitShortLoopsAreTheCallers) {
+  using clock = std::chrono::steady_clock;
+  thread_pool pool(2);
+  std::atomic<bool> joined{false};
+  auto const begin = clock::now();
+  run(pool, 2, 2, [&](index_t, int worker) {
+    if (worker == 0) {
+      while (!joined) std::this_thread::yield();
+    } else {  // far longer than the caller has worked, also if this thread begins late
+      auto const late = clock::now() - begin;
+      joined = true;
+      std::this_thread::sleep_for(3 * late + std::chrono::milliseconds(20));
+    }
+  });
+  auto const waited = clock::now();
+  std::atomic<int> others{0};
+  run(pool, 100, 2, [&](index_t, int worker) { others += worker != 0; });
+  if (clock::now() - waited > std::chrono::milliseconds(9)) GTEST_SKIP() << "a loop of nothing took milliseconds";
+  EXPECT_EQ(others, 0);
+  EXPECT_EQ(calls_of_loop(pool, 1000, 2), std::vector<int>(1000, 1));
+}
+
+/// Loops of the caller are joined once they have taken as long as the last wait.
+TEST(ThreadPool, AfterALongWaitLongLoopsAreShared) {
+  thread_pool pool(2);
+  std::atomic<int> arrived{0};
+  run(pool, 2, 2, [&](index_t, int worker) {
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+    if (worker != 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  std::atomic<bool> shared{false};
+  run(pool, 1000000, 2, [&](index_t, int worker) {  // ends soon after a second thread has joined
+    if (worker != 0) shared = true;
+    if (!shared) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  });
+  EXPECT_TRUE(shared);
 }
 
 TEST(ThreadPool, NestedLoopsFinish) {

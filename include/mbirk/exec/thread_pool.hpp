@@ -2,6 +2,7 @@
 // machine and not more.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -63,6 +64,10 @@ using spin_clock = std::chrono::steady_clock;
 /// other sooner.
 inline constexpr std::chrono::microseconds spin_time{20};
 
+inline std::int64_t read_steady_clock() noexcept {
+  return std::chrono::nanoseconds(spin_clock::now().time_since_epoch()).count();
+}
+
 /// Spins until done() holds, at most until `end`; returns whether it holds.
 template <class Done> bool spin_until(Done const& done, spin_clock::time_point end) noexcept {
   do {
@@ -115,6 +120,38 @@ struct loop_job {
   std::exception_ptr error{};
 };
 
+/// How many threads loops get beside other programs. A thread that loses its processor in the middle of a task keeps its
+/// loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes. After such a
+/// wait, for some time, loops get one thread less.
+class helper_limit {
+ public:
+  struct terms {
+    int workers;
+    std::int64_t alone;  ///< nanoseconds that the caller works before others may join
+  };
+  /// A caller that is left alone is joined once its loop has taken as long as the last wait: then another wait at most
+  /// doubles its time.
+  terms of(int workers, std::int64_t now) const noexcept {
+    if (now >= until_.load(std::memory_order_relaxed)) return {workers, 0};
+    int const most = most_.load(std::memory_order_relaxed);
+    if (most > 1) return {std::min(workers, most), 0};
+    return {workers, waited_.load(std::memory_order_relaxed)};
+  }
+  /// A loop of so many workers whose caller worked and then waited for others (nanoseconds).
+  void learn(int workers, std::int64_t worked, std::int64_t waited, std::int64_t now) noexcept {
+    // Without other programs a wait is that for a task, and a caller has done as many tasks as others.
+    constexpr std::int64_t least = 500'000, most = 10'000'000;
+    if (waited < std::max(least, 2 * worked)) return;
+    most_.store(std::max(1, workers - 1), std::memory_order_relaxed);
+    waited_.store(std::min(waited, most), std::memory_order_relaxed);
+    until_.store(now + 8 * std::min(waited, most), std::memory_order_relaxed);  // so a wait costs a ninth at most
+  }
+
+ private:
+  std::atomic<std::int64_t> until_{0}, waited_{0};
+  std::atomic<int> most_{1};
+};
+
 /// The threads of a pool and the loops that they may join. Each process has its own: a child of fork() makes another.
 class thread_team {
  public:
@@ -155,11 +192,16 @@ class thread_team {
       work_on(job, 0, [] {});
     } else {
       place->job = &job;
-      place->state.store(claimed | open, std::memory_order_release);
-      epoch_.fetch_add(1);
-      wake(job.workers - 1);
-      work_on(job, 0, [&] { close(*place); });
-      wait_for_helpers(*place);
+      std::int64_t const begin = read_steady_clock();
+      auto const [workers, alone] = limit_.of(job.workers, begin);
+      job.workers = workers;
+      if (alone == 0 || work_until(job, begin + alone)) {
+        place->state.store(claimed | open, std::memory_order_release);
+        epoch_.fetch_add(1);
+        wake(job.workers - 1);
+        work_on(job, 0, [&] { close(*place); });
+        wait_for_helpers(*place, job.workers, begin);
+      }
       place->state.store(0, std::memory_order_release);
     }
     if (job.error) std::rethrow_exception(job.error);
@@ -192,28 +234,46 @@ class thread_team {
     }
   }
 
+  /// Takes a task. @return whether there was one
+  static bool work_on_next(loop_job& job, int worker) noexcept {
+    index_t const i = job.next.fetch_add(1, std::memory_order_relaxed);
+    if (i >= job.tasks) return false;
+    try {
+      job.task(i, worker);
+    } catch (...) {
+      if (!job.failed.exchange(true)) job.error = std::current_exception();
+      job.next.store(job.tasks, std::memory_order_relaxed);
+    }
+    return true;
+  }
+
+  /// The caller alone takes tasks. @return whether some may be left at the end of its time
+  static bool work_until(loop_job& job, std::int64_t end) noexcept {
+    while (read_steady_clock() < end)
+      if (!work_on_next(job, 0)) return false;
+    return true;
+  }
+
   /// Takes tasks one by one until none is left, so that a thread that loses its processor delays one task and not a
   /// share of the loop.
   template <class Close> static void work_on(loop_job& job, int worker, Close const& close_loop) noexcept {
-    for (index_t i; (i = job.next.fetch_add(1, std::memory_order_relaxed)) < job.tasks;) {
-      try {
-        job.task(i, worker);
-      } catch (...) {
-        if (!job.failed.exchange(true)) job.error = std::current_exception();
-        job.next.store(job.tasks, std::memory_order_relaxed);
-      }
-    }
+    while (work_on_next(job, worker)) {}
     close_loop();  // a late helper neither joins in vain nor is waited for
   }
 
-  void wait_for_helpers(slot& s) const noexcept {
+  void wait_for_helpers(slot& s, int workers, std::int64_t begin) noexcept {
     auto const left = [&] { return s.state.load(std::memory_order_acquire) & helpers_mask; };
-    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }, spin_clock::now() + spin_time))) return;
+    if (left() == 0) return;
+    auto const worked_until = spin_clock::now();
+    if (may_spin() && spin_until([&] { return left() == 0; }, worked_until + spin_time)) return;
     std::uint32_t now = s.state.fetch_or(waiting, std::memory_order_acquire) | waiting;
     while ((now & helpers_mask) != 0) {
       s.state.wait(now, std::memory_order_acquire);
       now = s.state.load(std::memory_order_acquire);
     }
+    std::int64_t const waits_from = std::chrono::nanoseconds(worked_until.time_since_epoch()).count(),
+                       end = read_steady_clock();
+    limit_.learn(workers, waits_from - begin, end - waits_from, end);
   }
 
   /// Joins a loop, if one is open, and works on it.
@@ -259,6 +319,7 @@ class thread_team {
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // changes whenever a loop opens; helpers sleep on it
   std::atomic<bool> stopping_{false};
   std::atomic<int> size_{0};
+  helper_limit limit_;
   std::mutex growing_;
   std::vector<std::thread> threads_;
 };
@@ -266,7 +327,8 @@ class thread_team {
 }  // namespace detail
 
 /// A pool of threads that take the tasks of a loop one by one from a shared counter. A thread without work spins for at
-/// most 20 microseconds and then sleeps. The caller works too, and never waits for a thread that has not begun.
+/// most 20 microseconds and then sleeps. The caller works too, and never waits for a thread that has not begun. Beside
+/// busy programs short loops get fewer threads (detail::helper_limit).
 ///
 /// Several threads may run loops at the same time, and tasks may run loops of their own: idle threads join whichever is
 /// open. Threads are started when a loop first needs them: a loop that asks for more workers than the pool has makes it
@@ -325,9 +387,6 @@ namespace detail {
 inline thread_pool& process_pool() {
   static thread_pool& pool = *new thread_pool();
   return pool;
-}
-inline std::int64_t read_steady_clock() noexcept {
-  return std::chrono::nanoseconds(spin_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace detail
