@@ -113,6 +113,7 @@ test_part() {
   printf '\n==== mbirk test: %s ====\n' "$1"
   if ! configure "$build" || ! cmake --build --preset "$1"; then
     say "the part $1 could not be built"
+    failures+="  $1: could not be built"$'\n'
     failed=$((failed + 1))
     return
   fi
@@ -125,7 +126,7 @@ test_part() {
   else
     failed=$((failed + 1))
   fi
-  failures+=$(sed -nE -e 's/^\[  FAILED  \] ([^ ]+) \([0-9]+ ms\)$/\1/p' -e '/: Failure$/p' -e '/\(Skipped\)$/d' \
+  failures+=$(sed -nE -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)? \([0-9]+ ms\)$/\1/p' -e '/: Failure$/p' -e '/\(Skipped\)$/d' \
     -e '/^\t *[0-9]+ - .*\(/p' "$log" | sed "s/^/  $1: /")
   failures+=$'\n'
 }

@@ -88,53 +88,74 @@ TEST(HelperLimit, LeavesAThreadOutForSomeTimeAfterALongWait) {
     EXPECT_EQ(t.alone, alone) << now;
   };
   terms_are(4, 5 * ms, 4, 0);
-  limit.learn(4, 10 * us, 499 * us, 5 * ms);   // short
-  limit.learn(4, 3 * ms, 5999 * us, 5 * ms);   // not long for its loop
+  limit.learn(4, 4, 10 * us, 499 * us, 5 * ms);  // short
+  limit.learn(4, 4, 3 * ms, 5999 * us, 5 * ms);  // not long for its loop
   terms_are(4, 5 * ms, 4, 0);
-  limit.learn(4, 100 * us, 4 * ms, 5 * ms);
+  limit.learn(4, 4, 100 * us, 4 * ms, 5 * ms);
   terms_are(4, 6 * ms, 3, 0);
-  terms_are(2, 6 * ms, 2, 0);
-  limit.learn(3, 100 * us, 4 * ms, 10 * ms);
-  terms_are(4, 10 * ms, 2, 0);
-  limit.learn(2, 100 * us, 3 * ms, 20 * ms);
-  terms_are(4, 20 * ms, 4, 3 * ms);            // by the caller alone at first
-  terms_are(4, 44 * ms - 1, 4, 3 * ms);
+  terms_are(64, 6 * ms, 63, 0);
+  terms_are(2, 6 * ms, 2, 4 * ms);               // by the caller alone at first
+  limit.learn(4, 3, 100 * us, 3 * ms, 20 * ms);
+  terms_are(4, 20 * ms, 2, 0);
+  terms_are(4, 44 * ms - 1, 2, 0);
   terms_are(4, 44 * ms, 4, 0);
-  limit.learn(2, 100 * us, 1000 * ms, 50 * ms);  // such as a debugger
+  limit.learn(2, 2, 100 * us, 1000 * ms, 50 * ms);  // such as a debugger
   terms_are(2, 50 * ms, 2, 10 * ms);
   terms_are(2, 130 * ms, 2, 0);
+  EXPECT_FALSE(limit.concerns(7, 2));
+  EXPECT_TRUE(limit.concerns(8, 2));
 }
 
-TEST(ThreadPool, AfterALongWaitShortLoopsAreTheCallers) {
+/// A loop in which the caller waits for a helper far longer than it has worked.
+void wait_long(thread_pool& pool) {
   using clock = std::chrono::steady_clock;
-  thread_pool pool(2);
+  constexpr int tasks = 8;
   std::atomic<bool> joined{false};
+  std::atomic<int> done{0};
   auto const begin = clock::now();
-  run(pool, 2, 2, [&](index_t, int worker) {
+  run(pool, tasks, 2, [&](index_t, int worker) {
     if (worker == 0) {
       while (!joined) std::this_thread::yield();
-    } else {  // far longer than the caller has worked, also if this thread begins late
-      auto const late = clock::now() - begin;
+      ++done;
+    } else {
       joined = true;
-      std::this_thread::sleep_for(3 * late + std::chrono::milliseconds(20));
+      while (done < tasks - 1) std::this_thread::yield();
+      std::this_thread::sleep_for(3 * (clock::now() - begin) + std::chrono::milliseconds(20));
     }
   });
-  auto const waited = clock::now();
-  std::atomic<int> others{0};
-  run(pool, 100, 2, [&](index_t, int worker) { others += worker != 0; });
-  if (clock::now() - waited > std::chrono::milliseconds(9)) GTEST_SKIP() << "a loop of nothing took milliseconds";
-  EXPECT_EQ(others, 0);
-  EXPECT_EQ(calls_of_loop(pool, 1000, 2), std::vector<int>(1000, 1));
 }
 
-/// Loops of the caller are joined once they have taken as long as the last wait.
+/// How many of a hundred tasks of 20 microseconds others did than the caller.
+int tasks_of_others(thread_pool& pool) {
+  using clock = std::chrono::steady_clock;
+  std::atomic<int> others{0};
+  run(pool, 100, 2, [&](index_t, int worker) {
+    others += worker != 0;
+    for (auto const end = clock::now() + std::chrono::microseconds(20); clock::now() < end;) {}
+  });
+  return others;
+}
+
+/// On a machine that stops the caller at the wrong moment, a wait is not long: then once more.
+TEST(ThreadPool, AfterALongWaitShortLoopsAreTheCallers) {
+  int others = -1;
+  for (int k = 0; k < 20 && others != 0; ++k) {
+    thread_pool pool(2);
+    wait_long(pool);
+    others = tasks_of_others(pool);
+    EXPECT_EQ(calls_of_loop(pool, 1000, 2), std::vector<int>(1000, 1));
+  }
+  EXPECT_EQ(others, 0);
+}
+
+/// Loops of the caller are joined once they have taken as long as the last wait; loops of few tasks at once.
 TEST(ThreadPool, AfterALongWaitLongLoopsAreShared) {
   thread_pool pool(2);
+  wait_long(pool);
   std::atomic<int> arrived{0};
-  run(pool, 2, 2, [&](index_t, int worker) {
+  run(pool, 2, 2, [&](index_t, int) {
     ++arrived;
     while (arrived < 2) std::this_thread::yield();
-    if (worker != 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   std::atomic<bool> shared{false};
   run(pool, 1000000, 2, [&](index_t, int worker) {  // ends soon after a second thread has joined

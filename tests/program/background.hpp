@@ -53,9 +53,11 @@ class background {
 /// Waits until a condition holds. @return whether it did within two minutes, which is generous for a busy machine
 inline bool comes_true(std::function<bool()> const& condition) {
   auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!condition() && std::chrono::steady_clock::now() < end)
+  do {
+    if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return condition();
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
 }
 
 }  // namespace mbirk::test

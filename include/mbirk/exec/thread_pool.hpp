@@ -122,34 +122,35 @@ struct loop_job {
 
 /// How many threads loops get beside other programs. A thread that loses its processor in the middle of a task keeps its
 /// loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes. After such a
-/// wait, for some time, loops get one thread less.
+/// wait, for some time, loops get one thread less. Loops of few tasks are neither limited nor learned from: their waits
+/// may be for a long task, and their tasks may need to run at the same time.
 class helper_limit {
  public:
   struct terms {
     int workers;
     std::int64_t alone;  ///< nanoseconds that the caller works before others may join
   };
-  /// A caller that is left alone is joined once its loop has taken as long as the last wait: then another wait at most
-  /// doubles its time.
+  static bool concerns(index_t tasks, int workers) noexcept { return tasks >= 4 * static_cast<index_t>(workers); }
+
+  /// A caller that is left alone is joined once its loop has taken as long as the last wait.
   terms of(int workers, std::int64_t now) const noexcept {
     if (now >= until_.load(std::memory_order_relaxed)) return {workers, 0};
-    int const most = most_.load(std::memory_order_relaxed);
-    if (most > 1) return {std::min(workers, most), 0};
+    int const most = workers - left_out_.load(std::memory_order_relaxed);
+    if (most > 1) return {most, 0};
     return {workers, waited_.load(std::memory_order_relaxed)};
   }
-  /// A loop of so many workers whose caller worked and then waited for others (nanoseconds).
-  void learn(int workers, std::int64_t worked, std::int64_t waited, std::int64_t now) noexcept {
-    // Without other programs a wait is that for a task, and a caller has done as many tasks as others.
+  /// A loop that wanted and had so many workers, and whose caller worked and then waited for others (nanoseconds).
+  void learn(int wanted, int had, std::int64_t worked, std::int64_t waited, std::int64_t now) noexcept {
     constexpr std::int64_t least = 500'000, most = 10'000'000;
     if (waited < std::max(least, 2 * worked)) return;
-    most_.store(std::max(1, workers - 1), std::memory_order_relaxed);
+    left_out_.store(wanted - had + 1, std::memory_order_relaxed);
     waited_.store(std::min(waited, most), std::memory_order_relaxed);
-    until_.store(now + 8 * std::min(waited, most), std::memory_order_relaxed);  // so a wait costs a ninth at most
+    until_.store(now + 8 * std::min(waited, most), std::memory_order_relaxed);
   }
 
  private:
   std::atomic<std::int64_t> until_{0}, waited_{0};
-  std::atomic<int> most_{1};
+  std::atomic<int> left_out_{1};
 };
 
 /// The threads of a pool and the loops that they may join. Each process has its own: a child of fork() makes another.
@@ -193,14 +194,19 @@ class thread_team {
     } else {
       place->job = &job;
       std::int64_t const begin = read_steady_clock();
-      auto const [workers, alone] = limit_.of(job.workers, begin);
+      int const wanted = job.workers;
+      bool const limited = helper_limit::concerns(job.tasks, wanted);
+      auto const [workers, alone] = limited ? limit_.of(wanted, begin) : helper_limit::terms{wanted, 0};
       job.workers = workers;
       if (alone == 0 || work_until(job, begin + alone)) {
         place->state.store(claimed | open, std::memory_order_release);
         epoch_.fetch_add(1);
         wake(job.workers - 1);
         work_on(job, 0, [&] { close(*place); });
-        wait_for_helpers(*place, job.workers, begin);
+        auto const worked_until = read_steady_clock();
+        wait_for_helpers(*place);
+        auto const end = read_steady_clock();
+        if (limited) limit_.learn(wanted, workers, worked_until - begin, end - worked_until, end);
       }
       place->state.store(0, std::memory_order_release);
     }
@@ -251,7 +257,7 @@ class thread_team {
   static bool work_until(loop_job& job, std::int64_t end) noexcept {
     while (read_steady_clock() < end)
       if (!work_on_next(job, 0)) return false;
-    return true;
+    return job.next.load(std::memory_order_relaxed) < job.tasks;
   }
 
   /// Takes tasks one by one until none is left, so that a thread that loses its processor delays one task and not a
@@ -261,19 +267,14 @@ class thread_team {
     close_loop();  // a late helper neither joins in vain nor is waited for
   }
 
-  void wait_for_helpers(slot& s, int workers, std::int64_t begin) noexcept {
+  void wait_for_helpers(slot& s) const noexcept {
     auto const left = [&] { return s.state.load(std::memory_order_acquire) & helpers_mask; };
-    if (left() == 0) return;
-    auto const worked_until = spin_clock::now();
-    if (may_spin() && spin_until([&] { return left() == 0; }, worked_until + spin_time)) return;
+    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }, spin_clock::now() + spin_time))) return;
     std::uint32_t now = s.state.fetch_or(waiting, std::memory_order_acquire) | waiting;
     while ((now & helpers_mask) != 0) {
       s.state.wait(now, std::memory_order_acquire);
       now = s.state.load(std::memory_order_acquire);
     }
-    std::int64_t const waits_from = std::chrono::nanoseconds(worked_until.time_since_epoch()).count(),
-                       end = read_steady_clock();
-    limit_.learn(workers, waits_from - begin, end - waits_from, end);
   }
 
   /// Joins a loop, if one is open, and works on it.
