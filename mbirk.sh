@@ -125,9 +125,10 @@ test_part() {
     [[ $status == 0 || ${BASH_REMATCH[1]} != 0 ]] || failed=$((failed + 1))
   else
     failed=$((failed + 1))
+    failures+="  $1: no test was found"$'\n'
   fi
-  failures+=$(sed -nE -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)? \([0-9]+ ms\)$/\1/p' -e '/: Failure$/p' -e '/\(Skipped\)$/d' \
-    -e '/^\t *[0-9]+ - .*\(/p' "$log" | sed "s/^/  $1: /")
+  failures+=$(sed -nE -e 's/^\[  FAILED  \] ([^ ,]+)(, where .*)? \([0-9]+ ms\)$/\1/p' -e '/: Failure$/p' \
+    -e '/\(Skipped\)$/d' -e '/^\t *[0-9]+ - .*\(/p' "$log" | sed "s/^/  $1: /")
   failures+=$'\n'
 }
 

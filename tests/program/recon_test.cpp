@@ -204,7 +204,7 @@ TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
                        "--max-iterations", "100000", "--checkpoint", name("state"), "--checkpoint-every", "3"}),
                  folder / "log");
   ASSERT_TRUE(comes_true([&] { return fs::exists(name("state")); })) << file_text(folder / "log");
-  run.end(SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(run.end(SIGKILL)));
   int const done = load_checkpoint(name("state")).record.num_iterations;
   EXPECT_EQ(done % 3, 0);
   auto const total = std::to_string(done + 2);
@@ -272,6 +272,7 @@ TEST_F(Recon, WhatDoesNotFitIsRefused) {
   expect_failure(mask, 2, "the mask of a reconstruction of shape (32768, 32768, 8) needs 9.00 GiB of memory ");
   auto const huge = recon("x.h5", {"--memory-limit", "250MiB"});
   EXPECT_EQ(huge.code, 2) << huge;
+  EXPECT_NE(huge.err.find("the reconstruction needs at least "), std::string::npos) << huge;
   EXPECT_NE(huge.out.find("(--memory-limit)"), std::string::npos) << huge;
 }
 

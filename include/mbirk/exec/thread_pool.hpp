@@ -120,10 +120,10 @@ struct loop_job {
   std::exception_ptr error{};
 };
 
-/// How many threads loops get beside other programs. A thread that loses its processor in the middle of a task keeps its
-/// loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes. After such a
-/// wait, for some time, loops get one thread less. Loops of few tasks are neither limited nor learned from: their waits
-/// may be for a long task, and their tasks may need to run at the same time.
+/// How many threads loops get beside other programs. A thread that loses its processor in the middle of a task keeps
+/// its loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes. After
+/// such a wait, for some time, loops get one thread less. Loops of few tasks are neither limited nor learned from:
+/// their waits may be for a long task, and their tasks may need to run at the same time.
 class helper_limit {
  public:
   struct terms {
