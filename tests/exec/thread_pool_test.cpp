@@ -102,8 +102,8 @@ TEST(HelperLimit, LeavesAThreadOutForSomeTimeAfterALongWait) {
   limit.learn(2, 2, 100 * us, 1000 * ms, 50 * ms);  // such as a debugger
   terms_are(2, 50 * ms, 2, 10 * ms);
   terms_are(2, 130 * ms, 2, 0);
-  EXPECT_FALSE(limit.concerns(7, 2));
-  EXPECT_TRUE(limit.concerns(8, 2));
+  EXPECT_FALSE(limit.concerns(2, 2));
+  EXPECT_TRUE(limit.concerns(3, 2));
 }
 
 /// A loop in which the caller waits for a helper far longer than it has worked.
@@ -148,7 +148,7 @@ TEST(ThreadPool, AfterALongWaitShortLoopsAreTheCallers) {
   EXPECT_EQ(others, 0);
 }
 
-/// Loops of the caller are joined once they have taken as long as the last wait; loops of few tasks at once.
+/// Loops of the caller are joined once they have taken as long as the last wait; loops of a task for each thread at once.
 TEST(ThreadPool, AfterALongWaitLongLoopsAreShared) {
   thread_pool pool(2);
   wait_long(pool);

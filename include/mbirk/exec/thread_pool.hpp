@@ -122,15 +122,15 @@ struct loop_job {
 
 /// How many threads loops get beside other programs. A thread that loses its processor in the middle of a task keeps
 /// its loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes. After
-/// such a wait, for some time, loops get one thread less. Loops of few tasks are neither limited nor learned from:
-/// their waits may be for a long task, and their tasks may need to run at the same time.
+/// such a wait, for some time, loops get one thread less. Loops of a task for each thread are neither limited nor
+/// learned from: their tasks may need to run at the same time.
 class helper_limit {
  public:
   struct terms {
     int workers;
     std::int64_t alone;  ///< nanoseconds that the caller works before others may join
   };
-  static bool concerns(index_t tasks, int workers) noexcept { return tasks >= 4 * static_cast<index_t>(workers); }
+  static bool concerns(index_t tasks, int workers) noexcept { return tasks > workers; }
 
   /// A caller that is left alone is joined once its loop has taken as long as the last wait.
   terms of(int workers, std::int64_t now) const noexcept {
