@@ -43,6 +43,17 @@ std::vector<int> calls_of_loop(thread_pool& pool, index_t n, int workers) {
   return {calls.begin(), calls.end()};
 }
 
+/// Number of tasks that ran, each of which has waited for all others.
+int tasks_at_once(thread_pool& pool, int workers) {
+  std::atomic<int> arrived{0};
+  auto const task = [&](index_t, int) {
+    ++arrived;
+    while (arrived < workers) std::this_thread::yield();
+  };
+  pool.run_at_once(workers, task_ref(task));
+  return arrived;
+}
+
 TEST(ThreadPool, CallsEachTaskOnce) {
   thread_pool pool(3);
   EXPECT_EQ(pool.threads(), 3);
@@ -69,14 +80,33 @@ TEST(ThreadPool, WorkersAreInRangeAndNeverSharedAtOneTime) {
   }
 }
 
-TEST(ThreadPool, UsesSeveralThreadsForLongTasks) {
+TEST(ThreadPool, RunsTasksAtOnce) {
   thread_pool pool(2);
-  std::atomic<int> arrived{0};
-  run(pool, 2, 2, [&](index_t, int) {  // returns only when both tasks run at the same time
-    ++arrived;
-    while (arrived < 2) std::this_thread::yield();
-  });
-  EXPECT_EQ(arrived, 2);
+  EXPECT_EQ(tasks_at_once(pool, 2), 2);
+  EXPECT_EQ(tasks_at_once(pool, 5), 5);
+  EXPECT_EQ(tasks_at_once(pool, 1), 1);
+  EXPECT_EQ(tasks_at_once(pool, 0), 0);
+}
+
+TEST(ThreadPool, TasksAtOnceNeedASlot) {
+  thread_pool pool(2);
+  constexpr int slots = 16;
+  std::atomic<int> inside{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < slots; ++c)
+    callers.emplace_back([&] {
+      run(pool, 2, 2, [&](index_t, int worker) {
+        if (worker == 0) ++inside;
+        while (!stop) std::this_thread::yield();
+      });
+    });
+  while (inside < slots) std::this_thread::yield();
+  std::string const message = test::message_of<thread_error>([&] { tasks_at_once(pool, 2); });
+  stop = true;
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(message, "cannot run 2 tasks at once beside 16 other loops, expected fewer loops");
+  EXPECT_EQ(tasks_at_once(pool, 2), 2);
 }
 
 TEST(HelperLimit, LeavesAThreadOutForSomeTimeAfterALongWait) {
@@ -88,31 +118,31 @@ TEST(HelperLimit, LeavesAThreadOutForSomeTimeAfterALongWait) {
     EXPECT_EQ(t.alone, alone) << now;
   };
   terms_are(4, 5 * ms, 4, 0);
-  limit.learn(4, 4, 10 * us, 499 * us, 5 * ms);  // short
-  limit.learn(4, 4, 3 * ms, 5999 * us, 5 * ms);  // not long for its loop
+  limit.learn(4, 4, 10 * us, 499 * us, 0, 5 * ms);            // short
+  limit.learn(4, 4, 3 * ms, 5999 * us, 0, 5 * ms);            // not long for its loop
+  limit.learn(4, 4, 100 * us, 4 * ms, 2101 * us, 5 * ms);     // for a long task
   terms_are(4, 5 * ms, 4, 0);
-  limit.learn(4, 4, 100 * us, 4 * ms, 5 * ms);
+  limit.learn(4, 4, 100 * us, 4 * ms, 2100 * us, 5 * ms);
   terms_are(4, 6 * ms, 3, 0);
   terms_are(64, 6 * ms, 63, 0);
   terms_are(2, 6 * ms, 2, 4 * ms);               // by the caller alone at first
-  limit.learn(4, 3, 100 * us, 3 * ms, 20 * ms);
+  limit.learn(4, 3, 100 * us, 3 * ms, 0, 20 * ms);
   terms_are(4, 20 * ms, 2, 0);
   terms_are(4, 44 * ms - 1, 2, 0);
   terms_are(4, 44 * ms, 4, 0);
-  limit.learn(2, 2, 100 * us, 1000 * ms, 50 * ms);  // such as a debugger
+  limit.learn(2, 2, 100 * us, 1000 * ms, 0, 50 * ms);  // such as a debugger
   terms_are(2, 50 * ms, 2, 10 * ms);
   terms_are(2, 130 * ms, 2, 0);
-  EXPECT_FALSE(limit.concerns(2, 2));
-  EXPECT_TRUE(limit.concerns(3, 2));
 }
+
+using steady = std::chrono::steady_clock;
 
 /// A loop in which the caller waits for a helper far longer than it has worked.
 void wait_long(thread_pool& pool) {
-  using clock = std::chrono::steady_clock;
   constexpr int tasks = 8;
   std::atomic<bool> joined{false};
   std::atomic<int> done{0};
-  auto const begin = clock::now();
+  auto const begin = steady::now();
   run(pool, tasks, 2, [&](index_t, int worker) {
     if (worker == 0) {
       while (!joined) std::this_thread::yield();
@@ -120,18 +150,17 @@ void wait_long(thread_pool& pool) {
     } else {
       joined = true;
       while (done < tasks - 1) std::this_thread::yield();
-      std::this_thread::sleep_for(3 * (clock::now() - begin) + std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(3 * (steady::now() - begin) + std::chrono::milliseconds(20));
     }
   });
 }
 
 /// How many of a hundred tasks of 20 microseconds others did than the caller.
 int tasks_of_others(thread_pool& pool) {
-  using clock = std::chrono::steady_clock;
   std::atomic<int> others{0};
   run(pool, 100, 2, [&](index_t, int worker) {
     others += worker != 0;
-    for (auto const end = clock::now() + std::chrono::microseconds(20); clock::now() < end;) {}
+    for (auto const end = steady::now() + std::chrono::microseconds(20); steady::now() < end;) {}
   });
   return others;
 }
@@ -148,15 +177,38 @@ TEST(ThreadPool, AfterALongWaitShortLoopsAreTheCallers) {
   EXPECT_EQ(others, 0);
 }
 
-/// Loops of the caller are joined once they have taken as long as the last wait; loops of a task for each thread at once.
+/// What a limit is learned from: the processor time of a helper, which computes or sleeps in its task.
+TEST(ThreadTeam, MeasuresHowLongAHelperComputes) {
+  using exec::detail::read_thread_clock;
+  constexpr std::int64_t ms = 1'000'000;
+  for (bool const computes : {true, false}) {
+    exec::detail::thread_team team(exec::detail::fork_generation::current());  // not limited by an earlier loop
+    team.grow(1);
+    std::atomic<bool> joined{false};
+    std::int64_t computed = 0;
+    auto const task = [&](index_t, int worker) {
+      if (worker == 0) {
+        while (!joined) std::this_thread::yield();
+        return;
+      }
+      auto const had = read_thread_clock();
+      joined = true;
+      while (computes && read_thread_clock() < had + 10 * ms) {}
+      if (!computes) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      computed = read_thread_clock() - had;
+    };
+    exec::detail::loop_job job{task_ref(task), 2, 2, false};
+    team.run(job);
+    EXPECT_GE(job.computed, computed);
+    EXPECT_LT(job.computed, computed + 5 * ms);
+  }
+}
+
+/// Loops of the caller are joined once they have taken as long as the last wait, tasks at once from the beginning.
 TEST(ThreadPool, AfterALongWaitLongLoopsAreShared) {
   thread_pool pool(2);
   wait_long(pool);
-  std::atomic<int> arrived{0};
-  run(pool, 2, 2, [&](index_t, int) {
-    ++arrived;
-    while (arrived < 2) std::this_thread::yield();
-  });
+  EXPECT_EQ(tasks_at_once(pool, 2), 2);
   std::atomic<bool> shared{false};
   run(pool, 1000000, 2, [&](index_t, int worker) {  // ends soon after a second thread has joined
     if (worker != 0) shared = true;

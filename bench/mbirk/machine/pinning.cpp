@@ -14,6 +14,7 @@
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/exec/host.hpp"
+#include "mbirk/exec/thread_pool.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -99,15 +100,15 @@ std::vector<int> pin_threads(std::vector<int> const& processors, int threads) {
                        processors.size(), threads);
   });
   check_result(stay_on(processors), processors);
-  exec::host const host(threads);
-  auto const count = host.threads();
+  auto const count = exec::host(threads).threads();
   std::atomic<int> error{0};
   // Each task waits for all others, so that no thread runs two of them.
   std::latch all(count);
-  host.for_each(count, count, [&](index_t, int worker) {
+  auto const pin = [&](index_t, int worker) {
     if (int const e = stay_on({processors[static_cast<std::size_t>(worker)]})) error = e;
     all.arrive_and_wait();
-  });
+  };
+  exec::detail::process_pool().run_at_once(count, exec::task_ref(pin));
   check_result(error, processors);
   return {processors.begin(), processors.begin() + count};
 }

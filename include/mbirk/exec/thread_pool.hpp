@@ -17,6 +17,7 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #endif
 #if defined(__linux__)
 #include <sched.h>
@@ -68,6 +69,15 @@ inline std::int64_t read_steady_clock() noexcept {
   return std::chrono::nanoseconds(spin_clock::now().time_since_epoch()).count();
 }
 
+/// Nanoseconds of processor time that the calling thread has had; 0 where the system does not say.
+inline std::int64_t read_thread_clock() noexcept {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+  timespec t{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0) return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+#endif
+  return 0;
+}
+
 /// Spins until done() holds, at most until `end`; returns whether it holds.
 template <class Done> bool spin_until(Done const& done, spin_clock::time_point end) noexcept {
   do {
@@ -114,23 +124,25 @@ struct loop_job {
   task_ref task;
   index_t tasks;
   int workers;
+  bool at_once;  // tasks may wait for each other
   alignas(64) std::atomic<index_t> next{0};
-  std::atomic<int> joined{1};  // the caller is worker 0
+  std::atomic<int> joined{1};             // the caller is worker 0
+  std::atomic<std::int64_t> computed{0};  // the most processor time of a helper, nanoseconds; 0 for short loops
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
 };
 
-/// How many threads loops get beside other programs. A thread that loses its processor in the middle of a task keeps
-/// its loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes. After
-/// such a wait, for some time, loops get one thread less. Loops of a task for each thread are neither limited nor
-/// learned from: their tasks may need to run at the same time.
+/// How many threads loops get beside other programs. A helper that loses its processor in the middle of a task keeps
+/// its loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes; so does
+/// a caller that cannot get its processor back after a wait. Then, for some time, loops get one thread less.
 class helper_limit {
  public:
   struct terms {
     int workers;
     std::int64_t alone;  ///< nanoseconds that the caller works before others may join
   };
-  static bool concerns(index_t tasks, int workers) noexcept { return tasks > workers; }
+  /// Shorter waits are those of any loop.
+  static constexpr std::int64_t least_wait = 500'000;
 
   /// A caller that is left alone is joined once its loop has taken as long as the last wait.
   terms of(int workers, std::int64_t now) const noexcept {
@@ -139,10 +151,12 @@ class helper_limit {
     if (most > 1) return {most, 0};
     return {workers, waited_.load(std::memory_order_relaxed)};
   }
-  /// A loop that wanted and had so many workers, and whose caller worked and then waited for others (nanoseconds).
-  void learn(int wanted, int had, std::int64_t worked, std::int64_t waited, std::int64_t now) noexcept {
-    constexpr std::int64_t least = 500'000, most = 10'000'000;
-    if (waited < std::max(least, 2 * worked)) return;
+  /// A loop that wanted and had so many workers, whose caller worked and then waited for others, one of which computed
+  /// for so long (nanoseconds). If it computed most of that time, the wait was for a long task.
+  void learn(int wanted, int had, std::int64_t worked, std::int64_t waited, std::int64_t computed,
+             std::int64_t now) noexcept {
+    constexpr std::int64_t most = 10'000'000;
+    if (waited < std::max(least_wait, 2 * worked) || computed > worked + waited / 2) return;
     left_out_.store(wanted - had + 1, std::memory_order_relaxed);
     waited_.store(std::min(waited, most), std::memory_order_relaxed);
     until_.store(now + 8 * std::min(waited, most), std::memory_order_relaxed);
@@ -189,14 +203,17 @@ class thread_team {
 
   void run(loop_job& job) {
     slot* const place = claim();
+    if (!place && job.at_once)
+      throw thread_error("cannot run " + std::to_string(job.workers) + " tasks at once beside " +
+                             std::to_string(slot_count) + " other loops, expected fewer loops",
+                         source_location::current());
     if (!place) {  // there are more concurrent callers than slots: this one works alone
       work_on(job, 0, [] {});
     } else {
       place->job = &job;
       std::int64_t const begin = read_steady_clock();
       int const wanted = job.workers;
-      bool const limited = helper_limit::concerns(job.tasks, wanted);
-      auto const [workers, alone] = limited ? limit_.of(wanted, begin) : helper_limit::terms{wanted, 0};
+      auto const [workers, alone] = job.at_once ? helper_limit::terms{wanted, 0} : limit_.of(wanted, begin);
       job.workers = workers;
       if (alone == 0 || work_until(job, begin + alone)) {
         place->state.store(claimed | open, std::memory_order_release);
@@ -206,7 +223,8 @@ class thread_team {
         auto const worked_until = read_steady_clock();
         wait_for_helpers(*place);
         auto const end = read_steady_clock();
-        if (limited) limit_.learn(wanted, workers, worked_until - begin, end - worked_until, end);
+        auto const computed = job.computed.load(std::memory_order_relaxed);
+        if (!job.at_once) limit_.learn(wanted, workers, worked_until - begin, end - worked_until, computed, end);
       }
       place->state.store(0, std::memory_order_release);
     }
@@ -267,6 +285,16 @@ class thread_team {
     close_loop();  // a late helper neither joins in vain nor is waited for
   }
 
+  /// As work_on, and notes how long the thread computed.
+  void help_with(loop_job& job, int worker, slot& s) noexcept {
+    auto const begin = read_steady_clock(), had = read_thread_clock();
+    work_on(job, worker, [&] { close(s); });
+    if (read_steady_clock() - begin < helper_limit::least_wait) return;
+    auto const computed = read_thread_clock() - had;
+    auto most = job.computed.load(std::memory_order_relaxed);
+    while (computed > most && !job.computed.compare_exchange_weak(most, computed, std::memory_order_relaxed)) {}
+  }
+
   void wait_for_helpers(slot& s) const noexcept {
     auto const left = [&] { return s.state.load(std::memory_order_acquire) & helpers_mask; };
     if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }, spin_clock::now() + spin_time))) return;
@@ -287,7 +315,7 @@ class thread_team {
       loop_job& job = *s.job;
       int const worker = job.joined.fetch_add(1, std::memory_order_relaxed);
       if (worker + 1 >= job.workers) close(s);
-      if (worker < job.workers) work_on(job, worker, [&] { close(s); });
+      if (worker < job.workers) help_with(job, worker, s);
       std::uint32_t const after =
           s.state.fetch_sub(1, std::memory_order_release) - 1;  // the job may no longer exist from here on
       if ((after & helpers_mask) == 0 && (after & waiting) != 0) s.state.notify_one();
@@ -360,13 +388,24 @@ class thread_pool final : public task_runner {
       return;
     }
     if (tasks < workers) workers = static_cast<int>(tasks);
-    detail::thread_team& team = team_of_this_process();
-    team.grow(workers - 1);
-    detail::loop_job job{task, tasks, workers};
-    team.run(job);
+    run(detail::loop_job{task, tasks, workers, false});
+  }
+
+  /// Calls task(i, worker) once for every 0 <= i < workers. Tasks may wait for each other: while one has not returned,
+  /// the others run on other threads. Not from inside a task.
+  /// @throws thread_error when the system has not enough threads or too many loops run; whatever a task throws.
+  void run_at_once(int workers, task_ref task) {
+    if (workers > 1) return run(detail::loop_job{task, workers, workers, true});
+    if (workers == 1) task(0, 0);
   }
 
  private:
+  void run(detail::loop_job&& job) {
+    detail::thread_team& team = team_of_this_process();
+    team.grow(job.workers - 1);
+    team.run(job);
+  }
+
   detail::thread_team& team_of_this_process() {
     unsigned const generation = detail::fork_generation::current();
     detail::thread_team* team = team_.load(std::memory_order_acquire);
