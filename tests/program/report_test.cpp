@@ -111,6 +111,31 @@ TEST_F(Report, ReuseDistancesMayBeLeftOut) {
   EXPECT_TRUE(merged()["cost_analysis"]["8"]["x"].contains("reuse"));
 }
 
+TEST_F(Report, WhatEveryRunLeftOutIsLeftOut) {
+  auto const part = [](char const* what, char const* operation, int size) {
+    return json{{"operation", operation},
+                {"volume_size", size},
+                {"part", what},
+                {"predicted seconds", 100.0},
+                {"limit seconds", 60.0}};
+  };
+  auto hasty = run("1.0", {{"parallel_x", 1}});
+  hasty["left_out"] = {part("times", "parallel_y", 8), part("times", "parallel_y", 16), part("operations", "cone_*", 8),
+                       part("operations", "translation_*", 8), part("counts", "parallel_y", 8),
+                       part("counts", "cone_x", 16), part("reuse distances", "parallel_x", 8),
+                       part("reuse distances", "parallel_y", 8), part("whole reconstruction", "parallel_z", 8)};
+  auto complete = run("1.0", {{"parallel_x", 1}, {"parallel_y", 1}, {"cone_x", 1}});
+  complete["cost_analysis"]["8"]["parallel_x"]["reuse"] = {{"line bytes", 64}};
+  complete["left_out"] = {part("times", "parallel_y", 16)};
+  auto const b = file("b.json", complete);
+  auto const done = report({file("a.json", hasty), b});
+  ASSERT_EQ(done.code, 0) << done;
+  EXPECT_EQ(merged()["left_out"], json({part("times", "parallel_y", 16), part("operations", "translation_*", 8),
+                                        part("counts", "cone_x", 16), part("reuse distances", "parallel_y", 8)}));
+  hasty["left_out"][0].erase("part");
+  expect_failure(report({file("a.json", hasty), b}), 2, "a.json: left_out[0]");
+}
+
 /// The formats themselves are tested next to merge_nsight.
 TEST_F(Report, ExportsOfNsight) {
   auto const a = file("a.json", run("1.0", {{"parallel_back_project", 1}}));

@@ -17,6 +17,7 @@
 #include "commands/command_files.hpp"
 #include "commands/profile_summary.hpp"
 #include "input/json_field.hpp"
+#include "input/measured_times.hpp"
 #include "input/merged_files.hpp"
 #include "input/nsight_csv.hpp"
 #include "mbirk/io/output_file.hpp"
@@ -73,6 +74,7 @@ json read_run(std::string const& path) {
     for (auto const* name : {"operation", "error"}) e.at(name, "a string").text();
     e.at("volume_size", "a whole number").integer();
   }
+  left_out_texts(root);
   return document;
 }
 
@@ -128,6 +130,7 @@ class merger {
       }
     for (auto const& [size, costs] : run["cost_analysis"].items())
       for (auto const& [operation, cost] : costs.items()) add_cost(size, operation, cost, path);
+    for (auto const& one : run.value("left_out", json::array())) left_out_.push_back(one);
   }
   json finish(std::string const& timestamp) {
     out_["timestamp"] = timestamp;
@@ -135,6 +138,10 @@ class merger {
     std::set<std::string> versions;
     for (auto const& e : out_["environments"]) versions.insert(e.value("mbirk_version", "unknown"));
     out_["mbirk_versions"] = versions;
+    out_["left_out"] = json::array();
+    for (auto const& one : left_out_)
+      if (!has_part(one) && std::ranges::find(out_["left_out"], one) == out_["left_out"].end())
+        out_["left_out"].push_back(one);
     return std::move(out_);
   }
 
@@ -148,6 +155,21 @@ class merger {
             {"measurements", json::array()},
             {"cost_analysis", json::object()},
             {"errors", json::array()}};
+  }
+  /// Whether some run has what another one left out. No merged run has whole reconstructions.
+  bool has_part(json const& left_out) const {
+    std::string const part = left_out["part"], operation = left_out["operation"];
+    if (part == "operations" || part == "times") {
+      auto const geometry = std::string_view(operation).substr(0, operation.find('*'));  // of "cone_*"
+      return std::ranges::any_of(out_["measurements"], [&](json const& m) {
+        auto const& name = m["operation"].get_ref<std::string const&>();
+        return m["volume_size"] == left_out["volume_size"] &&
+               (part == "times" ? name == operation : name.starts_with(geometry));
+      });
+    }
+    if (part == "whole reconstruction") return true;
+    auto const cost = json::json_pointer() / "cost_analysis" / left_out["volume_size"].dump() / operation;
+    return out_.contains(part == "reuse distances" ? cost / "reuse" : cost);
   }
   void add_cost(std::string const& size, std::string const& operation, json const& cost, std::string const& path) {
     auto& costs = object_in(out_["cost_analysis"], size);
@@ -169,7 +191,7 @@ class merger {
          {"error", fmt::format("the costs in {} and {} are not the same: {}", from_[key], path, difference)}});
   }
 
-  json out_ = json::object();
+  json out_ = json::object(), left_out_ = json::array();
   std::set<index_t> sizes_;
   std::map<std::string, std::string> from_;
 };
