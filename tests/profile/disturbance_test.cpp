@@ -31,6 +31,16 @@ TEST(Disturbance, WakingUpIsNone) {
   EXPECT_DOUBLE_EQ(profile::lost_seconds({.wall = 0.01, .waited = 0.004, .waits = 2}), 0.0039);
 }
 
+TEST(Disturbance, FewerThreadsAreOne) {
+  evidence e{.wall = 1, .waited = 0};
+  EXPECT_EQ(judge(e), condition::clean);
+  e.limited_loops = 1;
+  EXPECT_EQ(judge(e), condition::disturbed);
+  std::vector<batch> const batches{batch{{0.5, 0.5}, e}};
+  EXPECT_NE(measured_time_of(batches).disturbed.find("loops had fewer threads after one had waited for a processor"),
+            std::string::npos);
+}
+
 TEST(Disturbance, SwitchesTellWhereWaitingIsNotReported) {
   EXPECT_EQ(profile::judge({.wall = 0.004, .involuntary = 1}), condition::disturbed) << "in a call shorter than a tick";
   EXPECT_EQ(profile::judge({.wall = 0.1, .involuntary = 1}), condition::unknown)

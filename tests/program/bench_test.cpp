@@ -97,8 +97,8 @@ TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
 TEST(Bench, IterationsAndThreads) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
-  auto const ran = mbirk_program({"bench", "--sizes", "46", "--cell", "5,7,9", "--ops", "[pc]*_vcd_iteration", "--scaling",
-                                  "--threads", "2", "--out", file, "--quiet"});
+  auto const ran = mbirk_program({"bench", "--sizes", "46", "--cell", "5,7,9", "--ops", "[pc]*_vcd_iteration",
+                                  "--scaling", "--threads", "2", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   auto const rows = json::parse(file_text(file))["measurements"];
   ASSERT_EQ(rows.size(), 2u) << "parallel and cone beam; the cell has too few pixels for 128 subsets";
@@ -230,6 +230,8 @@ TEST(Estimate, OfRanks) {
   ASSERT_EQ(done.code, 0) << done;
   auto const e = json::parse(done.out)["ranks"];
   EXPECT_EQ(e["ranks"], 4);
+  EXPECT_EQ(e["slabs"], 1);
+  EXPECT_EQ(e["groups of views"], 4);
   EXPECT_GT(e["efficiency"], 0.1);
   EXPECT_LT(e["efficiency"], 1.0);
   // 128 subsets: four exchanges of log2 4 messages, and twice the voxels of the other ranks.
@@ -245,6 +247,53 @@ TEST(Estimate, OfRanks) {
   expect_failure(of({"2", "--network", "fast"}), 2, "--network is \"fast\", expected microseconds and GB/s");
   expect_failure(mbirk_program({"estimate", "cone_back_project", "--size", "8", "--ranks", "2"}), 2,
                  "--ranks is for recon, found back_project");
+}
+
+/// The best slabs and groups of views for a scan of n slices, n x n pixels and n views.
+json best_sharing(std::string const& geometry, int n, int ranks, std::vector<std::string> const& more = {}) {
+  scratch_folder folder;
+  auto const file = (folder.path() / "g.json").string();
+  json g{{"geometry", geometry},
+         {"angles", {{"start", 0}, {"stop", geometry == "cone" ? 6.283 : 3.1416}, {"num", n}, {"endpoint", false}}},
+         {"sinogram_shape", {n, n, n}},
+         {"params", json::object()}};
+  if (geometry == "cone") g["params"] = {{"source_detector_dist", 4.0 * n}, {"source_iso_dist", 4.0 * n}};
+  std::ofstream(file) << g.dump();
+  std::vector<std::string> arguments{"estimate", "recon",     "--geometry",        file,
+                                     "--json",   "--threads", "64",                "--slabs-and-views",
+                                     "--ranks",  std::to_string(ranks)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  auto const done = mbirk_program(arguments);
+  EXPECT_EQ(done.code, 0) << done;
+  return done.code == 0 ? json::parse(done.out)["ranks"] : json();
+}
+
+TEST(Estimate, OfSlabsAndViews) {
+  // With messages that cost nothing, parallel beam is shared out by views first: every pixel and view costs something
+  // besides its slices.
+  auto const free = best_sharing("parallel", 64, 8, {"--network", "0,1e9"});
+  EXPECT_EQ(free["slabs"], 1);
+  EXPECT_EQ(free["groups of views"], 8);
+  EXPECT_NEAR(free["efficiency"], 1.0, 1e-6);
+  EXPECT_TRUE(free["memory"].is_null());
+  // With slow ones by slices, which need no voxels of others, as far as there are units of 32.
+  auto const slow = best_sharing("parallel", 64, 8, {"--network", "0,0.01"});
+  EXPECT_EQ(slow["slabs"], 2);
+  EXPECT_EQ(slow["groups of views"], 4);
+  EXPECT_LT(slow["efficiency"], free["efficiency"]);
+  // Cone beam at an angle that makes neighbours share .25 rows of each row from the middle plane (D_0 is 8 radii).
+  auto const cone = best_sharing("cone", 64, 2, {"--network", "0,0.01"});
+  EXPECT_EQ(cone["slabs"], 2) << "a cut at the middle plane shares one row";
+  EXPECT_EQ(cone["latencies"], 128 * (2 + 1));
+  double const pixels = cone["alone"].get<double>() * 64 / (1e-9 * 64 * (64 + 10));
+  EXPECT_NEAR(cone["bytes sent"].get<double>(), 128 * (2 * 4 * pixels / 128 + 16 * 32 + 24 + 4 * 64 * 64 * 1.0), 1);
+  for (int ranks : {3, 64, 4096}) EXPECT_EQ(best_sharing("parallel", 128, ranks)["ranks"], ranks);
+
+  std::vector<std::string> arguments{"estimate", "parallel_mbir_recon", "--size", "64", "--slabs-and-views"};
+  expect_failure(mbirk_program(arguments), 2, "--slabs-and-views is given without --ranks");
+  arguments.insert(arguments.end(), {"--ranks", "1000000"});
+  expect_failure(mbirk_program(arguments), 2,
+                 "1000000 ranks for 64 slices and 32 views, expected a number that slabs times groups of views give");
 }
 
 TEST(Estimate, BadUsage) {

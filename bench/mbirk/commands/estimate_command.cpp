@@ -29,7 +29,7 @@ struct estimate_options : common_options {
   std::string op, geometry, gpu, network = "2,12.5";
   std::optional<index_t> size;
   std::optional<int> ranks;
-  bool as_json = false;
+  bool as_json = false, slabs_and_views = false;
 };
 
 // Beyond this size the model takes seconds, and flops are extrapolated by items.
@@ -118,24 +118,38 @@ ranks_estimate estimate_by_ranks(estimate_options const& o, operation const& op,
   require(op.name == "recon", [&] { return "--ranks is for recon, found " + op.name; });
   return std::visit([&]<class Scan>(Scan const& scan) -> ranks_estimate {
     if constexpr (std::is_same_v<Scan, std::monostate>) return {};
+    else if (o.slabs_and_views)
+      return estimate_slabs_and_views(scan, *o.ranks, host.threads(), read_network(o.network));
     else return estimate_ranks(scan, *o.ranks, host.threads(), read_network(o.network), host);
   }, any);
 }
 json to_json(ranks_estimate const& e) {
-  return {{"ranks", e.ranks},          {"compute", e.compute}, {"communication", e.communication},
-          {"seconds", e.seconds()},    {"alone", e.alone},     {"efficiency", e.efficiency()},
-          {"bytes sent", e.bytes},     {"latencies", e.latencies}, {"memory", e.memory}};
+  return {{"ranks", e.ranks},
+          {"slabs", e.slabs},
+          {"groups of views", e.groups},
+          {"compute", e.compute},
+          {"communication", e.communication},
+          {"seconds", e.seconds()},
+          {"alone", e.alone},
+          {"efficiency", e.efficiency()},
+          {"bytes sent", e.bytes},
+          {"latencies", e.latencies},
+          {"memory", e.memory > 0 ? json(e.memory) : json()}};
 }
 void print_ranks(ranks_estimate const& e, int threads, std::string const& carrier) {
-  show("\nBy {} ranks of {} threads, with messages of {} (us,GB/s): an iteration of 128 subsets takes {:.4g} s, "
-       "{:.4g} s of it for messages; efficiency {:.3g} %. A rank sends {}, waits {:.0f} times for a message, and needs "
-       "{} at most. Modelled, not measured.\n",
-       e.ranks, threads, carrier, e.seconds(), e.communication, 100 * e.efficiency(), bytes_text(e.bytes), e.latencies,
-       bytes_text(e.memory));
+  show("\nBy {} ranks of {} threads (slabs of slices times groups of views: {} x {}), with messages of {} (us,GB/s): "
+       "an iteration of 128 subsets takes {:.4g} s, {:.4g} s of it for messages; efficiency {:.3g} %. A rank sends {} "
+       "and waits {:.0f} times for a message. ",
+       e.ranks, threads, e.slabs, e.groups, carrier, e.seconds(), e.communication, 100 * e.efficiency(),
+       bytes_text(e.bytes), e.latencies);
+  if (e.memory > 0) show("It needs {} at most. Modelled, not measured.\n", bytes_text(e.memory));
+  else show("Modelled only: mbirk-mpi shares out slices in parallel beam and views in cone beam, not both.\n");
 }
 
 int estimate(estimate_options const& o) {
   require_host(o, "estimate");
+  require(!o.slabs_and_views || o.ranks,
+          [] { return std::string("--slabs-and-views is given without --ranks, expected both"); });
   require(o.size.has_value() != !o.geometry.empty(),
           [] { return std::string("expected either --size N or --geometry FILE"); });
   std::optional<any_scan> given;
@@ -223,6 +237,8 @@ void add_estimate_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--network", o->network, "What their messages take: microseconds and GB/s")
       ->capture_default_str()
       ->type_name("US,GB_S");
+  command->add_flag("--slabs-and-views", o->slabs_and_views,
+                    "Model the fastest way to share out both slices and views, which mbirk-mpi does not do");
   command->add_flag("--json", o->as_json, "Print JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return estimate(*o); }; });

@@ -22,6 +22,7 @@
 #include "input/nsight_csv.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/io/printable.hpp"
+#include "operations/profile_problem.hpp"
 #include "output/json_object.hpp"
 #include "process/streams.hpp"
 #include "report/html_report.hpp"
@@ -74,7 +75,7 @@ json read_run(std::string const& path) {
     for (auto const* name : {"operation", "error"}) e.at(name, "a string").text();
     e.at("volume_size", "a whole number").integer();
   }
-  left_out_texts(root);
+  left_out_texts(root);  // checks the fields that has_part reads
   return document;
 }
 
@@ -139,8 +140,9 @@ class merger {
     for (auto const& e : out_["environments"]) versions.insert(e.value("mbirk_version", "unknown"));
     out_["mbirk_versions"] = versions;
     out_["left_out"] = json::array();
+    std::set<std::string> known;
     for (auto const& one : left_out_)
-      if (!has_part(one) && std::ranges::find(out_["left_out"], one) == out_["left_out"].end())
+      if (!has_part(one) && known.insert(json{one["part"], one["operation"], one["volume_size"]}.dump()).second)
         out_["left_out"].push_back(one);
     return std::move(out_);
   }
@@ -159,14 +161,16 @@ class merger {
   /// Whether some run has what another one left out. No merged run has whole reconstructions.
   bool has_part(json const& left_out) const {
     std::string const part = left_out["part"], operation = left_out["operation"];
-    if (part == "operations" || part == "times") {
-      auto const geometry = std::string_view(operation).substr(0, operation.find('*'));  // of "cone_*"
+    auto const measured = [&](std::string const& name) {
       return std::ranges::any_of(out_["measurements"], [&](json const& m) {
-        auto const& name = m["operation"].get_ref<std::string const&>();
-        return m["volume_size"] == left_out["volume_size"] &&
-               (part == "times" ? name == operation : name.starts_with(geometry));
+        return m["operation"] == name && m["volume_size"] == left_out["volume_size"];
       });
-    }
+    };
+    if (part == "times") return measured(operation);
+    if (part == "operations")  // of a geometry, such as "cone_*"
+      return std::ranges::all_of(profile_entries(), [&](profile_entry const& entry) {
+        return entry.geometry + "_*" != operation || measured(entry.name);
+      });
     if (part == "whole reconstruction") return true;
     auto const cost = json::json_pointer() / "cost_analysis" / left_out["volume_size"].dump() / operation;
     return out_.contains(part == "reuse distances" ? cost / "reuse" : cost);

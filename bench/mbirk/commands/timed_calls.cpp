@@ -30,6 +30,7 @@ json to_json(profile::batch const& b) {
           {"waits", e.waits},
           {"steal seconds", optional(e.stolen)},
           {"involuntary switches", e.involuntary},
+          {"limited loops", e.limited_loops},
           {"frequency", e.frequency ? json(*e.frequency) : json(nullptr)}};
 }
 

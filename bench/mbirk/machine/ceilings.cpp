@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <ctime>
 #include <fstream>
 #include <memory_resource>
+#include <thread>
 
+#include "mbirk/exec/thread_pool.hpp"
 #include "mbirk/exec/workspace.hpp"
 
 namespace mbirk::program {
@@ -18,10 +19,11 @@ using pack = B::pack;
 constexpr int tries = 9;
 
 /// Processor time of this thread, so that waiting for a core does not reduce a rate.
-double seconds_of_thread() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+double seconds_of_thread() { return 1e-9 * static_cast<double>(exec::detail::read_thread_clock()); }
+
+/// Calls task(t, worker) on every thread at the same time: threads share caches and memory.
+template <class Task> void on_all_threads(exec::host const& exec, Task const& task) {
+  exec::detail::process_pool().run_at_once(exec.threads(), exec::task_ref(task));
 }
 
 /// Measures a rate. `units` is the work of one call on one thread; every try takes at least 10 ms.
@@ -29,7 +31,7 @@ template <class Work> measured_rate rate(exec::host const& exec, double units, W
   int const threads = exec.threads();
   auto const seconds = [&](index_t repeats) {
     std::vector<double> each(static_cast<std::size_t>(threads));
-    exec.for_each(threads, threads, [&](index_t t, int) {
+    on_all_threads(exec, [&](index_t t, int) {
       auto const begin = seconds_of_thread();
       work(t, repeats);
       each[static_cast<std::size_t>(t)] = seconds_of_thread() - begin;
@@ -95,13 +97,18 @@ measured_rate measure_triad(exec::host const& exec, float* memory, index_t eleme
 }
 
 /// Wall-clock time to start the threads and wait for them. Measured many times, because most calls find the threads
-/// awake, as in a sequence of kernels.
+/// awake, as in a sequence of kernels. Loops that begin with fewer threads, beside busy programs, do not count, unless
+/// that goes on for a second.
 double measure_launch(exec::host const& exec) {
+  auto const& pool = exec::detail::process_pool();
   std::vector<double> times;
-  for (int k = 0; k < 1001; ++k) {
+  for (int limited = 0; times.size() < 1001;) {
+    auto const before = pool.limited_loops();
     auto const begin = std::chrono::steady_clock::now();
     exec.for_each(exec.threads(), exec.threads(), [](index_t, int) { asm volatile("" : : : "memory"); });
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    std::chrono::duration<double> const time = std::chrono::steady_clock::now() - begin;
+    if (pool.limited_loops() == before || ++limited > 1000) times.push_back(time.count());
+    else std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::nth_element(times.begin(), times.begin() + 500, times.end());
   return times[500];
@@ -141,7 +148,7 @@ ceilings measure_ceilings(exec::host const& exec) {
   exec::workspace pages;  // large and aligned pages
   auto const bytes = static_cast<std::size_t>(c.levels.back().bytes * c.threads);
   auto* const memory = static_cast<float*>(pages.allocate(bytes));
-  exec.for_each(c.threads, c.threads, [&](index_t t, int) {  // first touch places pages near their thread
+  on_all_threads(exec, [&](index_t t, int) {  // first touch places pages near their thread
     std::fill_n(memory + t * c.levels.back().bytes / 4, c.levels.back().bytes / 4, 1.0f);
   });
   for (auto& level : c.levels) level.read = measure_read(exec, memory, level.bytes / 4);

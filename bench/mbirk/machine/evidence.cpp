@@ -12,6 +12,7 @@
 
 #include "machine/pinning.hpp"
 #include "machine/process_status.hpp"
+#include "mbirk/exec/thread_pool.hpp"
 #include "mbirk/io/folder.hpp"
 
 namespace mbirk::program {
@@ -34,6 +35,7 @@ evidence_reader::snapshot evidence_reader::read() const {
   s.processor = processor_seconds();
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0) s.involuntary = usage.ru_nivcsw;
+  s.limited_loops = exec::detail::process_pool().limited_loops();
   auto const threads = root_ / "proc/self/task";
   std::error_code ended;
   for (auto const& thread : detail::names_in(threads, ended)) {
@@ -87,6 +89,7 @@ profile::evidence evidence_reader::finish() const {
   profile::evidence e{.wall = wall - before_.wall,
                       .processor = processor - before_.processor,
                       .involuntary = after.involuntary - before_.involuntary,
+                      .limited_loops = after.limited_loops - before_.limited_loops,
                       .frequency = frequency()};
   profile::disturbance_rules const rules;
   double worst = 0;

@@ -33,7 +33,7 @@ class evidence_reader {
   };
   struct snapshot {
     double wall = 0, processor = 0;
-    std::int64_t involuntary = 0;
+    std::int64_t involuntary = 0, limited_loops = 0;
     std::map<std::string, waiting> threads;  ///< by number of the thread
     std::map<int, double> stolen;            ///< by processor
   };

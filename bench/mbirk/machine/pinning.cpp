@@ -8,7 +8,6 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
-#include <latch>
 #include <new>
 #include <string_view>
 
@@ -102,11 +101,8 @@ std::vector<int> pin_threads(std::vector<int> const& processors, int threads) {
   check_result(stay_on(processors), processors);
   auto const count = exec::host(threads).threads();
   std::atomic<int> error{0};
-  // Each task waits for all others, so that no thread runs two of them.
-  std::latch all(count);
   auto const pin = [&](index_t, int worker) {
     if (int const e = stay_on({processors[static_cast<std::size_t>(worker)]})) error = e;
-    all.arrive_and_wait();
   };
   exec::detail::process_pool().run_at_once(count, exec::task_ref(pin));
   check_result(error, processors);

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <latch>
 #include <memory>
+#include <mutex>
 
 #include "mbirk/exec/processors.hpp"
 #include "mbirk/exec/task_runner.hpp"
@@ -47,12 +50,28 @@ class thread_pool final : public task_runner {
     run(detail::loop_job{task, tasks, workers, false});
   }
 
-  /// Calls task(i, worker) once for every 0 <= i < workers. Tasks may wait for each other: while one has not returned,
-  /// the others run on other threads. Not from inside a task.
+  /// Calls task(i, worker) for every 0 <= i < workers at the same time: none begins before each has a thread of its
+  /// own, so that tasks may wait for each other. It must not be called from inside a task, because it could wait for
+  /// threads that wait for that task.
   /// @throws thread_error when the system has not enough threads or too many loops run; whatever a task throws.
   void run_at_once(int workers, task_ref task) {
-    if (workers > 1) return run(detail::loop_job{task, workers, workers, true});
-    if (workers == 1) task(0, 0);
+    if (workers <= 1) {
+      if (workers == 1) task(0, 0);
+      return;
+    }
+    std::lock_guard const one_at_a_time(at_once_);  // two could wait for each other's threads
+    std::latch all(workers);
+    auto const together = [&](index_t i, int worker) {
+      all.arrive_and_wait();
+      task(i, worker);
+    };
+    run(detail::loop_job{task_ref(together), workers, workers, true});
+  }
+
+  /// Number of loops so far that had fewer threads for a time, because other programs had delayed one.
+  std::int64_t limited_loops() const noexcept {
+    detail::thread_team const* const team = team_.load(std::memory_order_acquire);
+    return team ? team->limited_loops() : 0;
   }
 
  private:
@@ -74,6 +93,7 @@ class thread_pool final : public task_runner {
 
   int const threads_;
   std::atomic<detail::thread_team*> team_{nullptr};
+  std::mutex at_once_;
 };
 
 namespace detail {

@@ -121,8 +121,8 @@ inline void use_processors_of_main_thread() noexcept {
 struct loop_job {
   task_ref task;
   index_t tasks;
-  int workers;
-  bool at_once;  // tasks may wait for each other
+  std::atomic<int> workers;
+  bool at_once;  // the tasks wait for each other, so each needs a thread
   alignas(64) std::atomic<index_t> next{0};
   std::atomic<int> joined{1};             // the caller is worker 0
   std::atomic<std::int64_t> computed{0};  // the most processor time of a helper, nanoseconds; 0 for short loops
@@ -132,25 +132,25 @@ struct loop_job {
 
 /// How many threads loops get beside other programs. A helper that loses its processor in the middle of a task keeps
 /// its loop waiting for a slice of time, some milliseconds, which is many times as long as a short loop takes; so does
-/// a caller that cannot get its processor back after a wait. Then, for some time, loops get one thread less.
+/// a caller that cannot get its processor back after a wait. Then, for some time, loops begin with one thread less, and
+/// get it when they have taken as long as that wait.
 class helper_limit {
  public:
   struct terms {
     int workers;
-    std::int64_t alone;  ///< nanoseconds that the caller works before others may join
+    std::int64_t nanoseconds;  ///< after which the loop gets all of its workers
   };
-  /// Shorter waits are those of any loop.
+  /// Shorter waits are normal, and nothing is learned from them.
   static constexpr std::int64_t least_wait = 500'000;
 
-  /// A caller that is left alone is joined once its loop has taken as long as the last wait.
-  terms of(int workers, std::int64_t now) const noexcept {
+  terms of(int workers, std::int64_t now) noexcept {
     if (now >= until_.load(std::memory_order_relaxed)) return {workers, 0};
-    int const most = workers - left_out_.load(std::memory_order_relaxed);
-    if (most > 1) return {most, 0};
-    return {workers, waited_.load(std::memory_order_relaxed)};
+    limited_loops_.fetch_add(1, std::memory_order_relaxed);
+    return {std::max(1, workers - left_out_.load(std::memory_order_relaxed)), waited_.load(std::memory_order_relaxed)};
   }
-  /// A loop that wanted and had so many workers, whose caller worked and then waited for others, one of which computed
-  /// for so long (nanoseconds). If it computed most of that time, the wait was for a long task.
+  /// Learns from a loop that wanted `wanted` workers and had `had`. Its caller worked for `worked` nanoseconds and then
+  /// waited for `waited`; `computed` is the most processor time of a helper. If a helper computed during most of the
+  /// wait, that was for a long task, and nothing is learned. A task that sleeps looks like one without a processor.
   void learn(int wanted, int had, std::int64_t worked, std::int64_t waited, std::int64_t computed,
              std::int64_t now) noexcept {
     constexpr std::int64_t most = 10'000'000;
@@ -159,9 +159,10 @@ class helper_limit {
     waited_.store(std::min(waited, most), std::memory_order_relaxed);
     until_.store(now + 8 * std::min(waited, most), std::memory_order_relaxed);
   }
+  std::int64_t limited_loops() const noexcept { return limited_loops_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::int64_t> until_{0}, waited_{0};
+  std::atomic<std::int64_t> until_{0}, waited_{0}, limited_loops_{0};
   std::atomic<int> left_out_{1};
 };
 
@@ -179,6 +180,7 @@ class thread_team {
   }
 
   unsigned generation() const noexcept { return generation_; }
+  std::int64_t limited_loops() const noexcept { return limit_.limited_loops(); }
 
   /// Starts threads until there are `helpers`. @throws thread_error when the system has no more.
   void grow(int helpers) {
@@ -201,30 +203,15 @@ class thread_team {
 
   void run(loop_job& job) {
     slot* const place = claim();
-    if (!place && job.at_once)
-      throw thread_error("cannot run " + std::to_string(job.workers) + " tasks at once beside " +
+    if (place) {
+      run(job, *place);
+      place->state.store(0, std::memory_order_release);
+    } else if (job.at_once) {
+      throw thread_error("cannot run " + std::to_string(job.tasks) + " tasks at once beside " +
                              std::to_string(slot_count) + " other loops, expected fewer loops",
                          source_location::current());
-    if (!place) {  // there are more concurrent callers than slots: this one works alone
+    } else {  // there are more concurrent callers than slots: this one works alone
       work_on(job, 0, [] {});
-    } else {
-      place->job = &job;
-      std::int64_t const begin = read_steady_clock();
-      int const wanted = job.workers;
-      auto const [workers, alone] = job.at_once ? helper_limit::terms{wanted, 0} : limit_.of(wanted, begin);
-      job.workers = workers;
-      if (alone == 0 || work_until(job, begin + alone)) {
-        place->state.store(claimed | open, std::memory_order_release);
-        epoch_.fetch_add(1);
-        wake(job.workers - 1);
-        work_on(job, 0, [&] { close(*place); });
-        auto const worked_until = read_steady_clock();
-        wait_for_helpers(*place);
-        auto const end = read_steady_clock();
-        auto const computed = job.computed.load(std::memory_order_relaxed);
-        if (!job.at_once) limit_.learn(wanted, workers, worked_until - begin, end - worked_until, computed, end);
-      }
-      place->state.store(0, std::memory_order_release);
     }
     if (job.error) std::rethrow_exception(job.error);
   }
@@ -247,6 +234,33 @@ class thread_team {
     return nullptr;
   }
   static void close(slot& s) noexcept { s.state.fetch_and(~open, std::memory_order_release); }
+  /// Lets helpers join a loop.
+  void open_to(int workers, loop_job& job, slot& place) noexcept {
+    job.workers.store(workers, std::memory_order_relaxed);
+    place.state.fetch_or(open, std::memory_order_release);
+    epoch_.fetch_add(1);
+    wake(workers - 1);
+  }
+
+  void run(loop_job& job, slot& place) {
+    place.job = &job;
+    std::int64_t const begin = read_steady_clock();
+    int const wanted = job.workers;
+    auto const [first, limited] = job.at_once ? helper_limit::terms{wanted, 0} : limit_.of(wanted, begin);
+    if (first > 1) open_to(first, job, place);
+    if (limited > 0 && !work_until(job, begin + limited)) {
+      close(place);
+    } else {
+      if (limited > 0) open_to(wanted, job, place);
+      work_on(job, 0, [&] { close(place); });
+    }
+    auto const worked_until = read_steady_clock();
+    wait_for_helpers(place);
+    if (job.at_once) return;
+    auto const end = read_steady_clock();
+    limit_.learn(wanted, job.workers, worked_until - begin, end - worked_until,
+                 job.computed.load(std::memory_order_relaxed), end);
+  }
 
   void wake(int helpers) noexcept {
     if (helpers >= size_.load(std::memory_order_relaxed)) {
@@ -283,7 +297,7 @@ class thread_team {
     close_loop();  // a late helper neither joins in vain nor is waited for
   }
 
-  /// As work_on, and notes how long the thread computed.
+  /// Works like work_on, and records how long the thread computed.
   void help_with(loop_job& job, int worker, slot& s) noexcept {
     auto const begin = read_steady_clock(), had = read_thread_clock();
     work_on(job, worker, [&] { close(s); });

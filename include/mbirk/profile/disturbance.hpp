@@ -27,6 +27,7 @@ struct evidence {
   std::int64_t waits = 0;             ///< how often that thread got a processor
   std::optional<double> stolen{};     ///< time that the hypervisor gave to others, of the processor that lost most
   std::int64_t involuntary = 0;       ///< switches to other threads before its own work was done
+  std::int64_t limited_loops = 0;     ///< loops that had fewer threads, because other programs had delayed one
   std::optional<double> frequency{};  ///< Hz, at the end
 };
 
@@ -56,7 +57,7 @@ inline double lost_seconds(evidence const& e, disturbance_rules const& r = {}) n
 }
 
 inline condition judge(evidence const& e, disturbance_rules const& r = {}) noexcept {
-  if (lost_seconds(e, r) > r.share * e.wall) return condition::disturbed;
+  if (e.limited_loops > 0 || lost_seconds(e, r) > r.share * e.wall) return condition::disturbed;
   return e.waited ? condition::clean : condition::unknown;
 }
 
@@ -86,13 +87,15 @@ namespace detail {
 
 inline std::string loss_text(std::span<batch const> batches, disturbance_rules const& r) {
   double lost = 0, wall = 0, stolen = 0;
-  bool waiting_known = false;
+  bool waiting_known = false, limited = false;
   for (auto const& b : batches) {
     lost += lost_seconds(b.seen, r);
     wall += b.seen.wall;
     stolen += b.seen.stolen.value_or(0);
     waiting_known = waiting_known || b.seen.waited.has_value();
+    limited = limited || b.seen.limited_loops > 0;
   }
+  if (limited && lost <= r.share * wall) return "loops had fewer threads after one had waited for a processor";
   auto const cause = 2 * stolen > lost ? "the hypervisor ran others"
                      : waiting_known   ? "threads waited for a processor"
                                        : "other threads took the processor";
