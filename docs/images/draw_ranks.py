@@ -25,7 +25,7 @@ NETWORK, THREADS = "2,12.5", 64
 LEFT, TOP, WIDTH, HEIGHT, BETWEEN = 52, 58, 300, 220, 70
 
 
-def estimate(program, beam, size, ranks):
+def estimates(program, beam, size):
     distances = {"source_detector_dist": 8 * size, "source_iso_dist": 4 * size, "delta_det_channel": 2,
                  "delta_det_row": 2} if beam == "cone" else {}
     turn = 2 * math.pi if beam == "cone" else math.pi
@@ -34,8 +34,8 @@ def estimate(program, beam, size, ranks):
     with tempfile.TemporaryDirectory(prefix="mbirk-ranks-") as folder:
         file = pathlib.Path(folder) / "scan.json"
         file.write_text(json.dumps(geometry))
-        command = [program, "estimate", "recon", "--geometry", str(file), "--ranks", str(ranks), "--slabs-and-views",
-                   "--threads", str(THREADS), "--network", NETWORK, "--json"]
+        command = [program, "estimate", "recon", "--geometry", str(file), "--slabs-and-views", "--ranks",
+                   ",".join(map(str, RANKS)), "--threads", str(THREADS), "--network", NETWORK, "--json"]
         return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["ranks"]
 
 
@@ -51,7 +51,7 @@ def make_table(program):
         "| beam | N | " + " | ".join(map(str, RANKS)) + " |", "|" + "---|" * (len(RANKS) + 2)]
     for beam in BEAMS:
         for size in SIZES:
-            cells = [estimate(program, beam, size, ranks) for ranks in RANKS]
+            cells = estimates(program, beam, size)
             lines.append(f"| {beam} | {size} | " + " | ".join(
                 f"{100 * c['efficiency']:.0f} ({c['slabs']} x {c['groups of views']})" for c in cells) + " |")
     TABLE.write_text("\n".join(lines) + "\n")

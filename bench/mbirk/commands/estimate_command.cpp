@@ -28,7 +28,7 @@ namespace {
 struct estimate_options : common_options {
   std::string op, geometry, gpu, network = "2,12.5";
   std::optional<index_t> size;
-  std::optional<int> ranks;
+  std::vector<int> ranks;
   bool as_json = false, slabs_and_views = false;
 };
 
@@ -113,14 +113,14 @@ void print_prediction(gpu::device const& on, gpu::prediction const& p) {
   for (auto const& t : p.launches) show("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
 }
 
-ranks_estimate estimate_by_ranks(estimate_options const& o, operation const& op, any_scan const& any,
+ranks_estimate estimate_by_ranks(estimate_options const& o, int ranks, operation const& op, any_scan const& any,
                                  exec::host const& host) {
   require(op.name == "recon", [&] { return "--ranks is for recon, found " + op.name; });
   return std::visit([&]<class Scan>(Scan const& scan) -> ranks_estimate {
     if constexpr (std::is_same_v<Scan, std::monostate>) return {};
     else if (o.slabs_and_views)
-      return estimate_slabs_and_views(scan, *o.ranks, host.threads(), read_network(o.network));
-    else return estimate_ranks(scan, *o.ranks, host.threads(), read_network(o.network), host);
+      return estimate_slabs_and_views(scan, ranks, host.threads(), read_network(o.network));
+    else return estimate_ranks(scan, ranks, host.threads(), read_network(o.network), host);
   }, any);
 }
 json to_json(ranks_estimate const& e) {
@@ -148,7 +148,7 @@ void print_ranks(ranks_estimate const& e, int threads, std::string const& carrie
 
 int estimate(estimate_options const& o) {
   require_host(o, "estimate");
-  require(!o.slabs_and_views || o.ranks,
+  require(!o.slabs_and_views || !o.ranks.empty(),
           [] { return std::string("--slabs-and-views is given without --ranks, expected both"); });
   require(o.size.has_value() != !o.geometry.empty(),
           [] { return std::string("expected either --size N or --geometry FILE"); });
@@ -168,8 +168,8 @@ int estimate(estimate_options const& o) {
   auto const* const on = o.gpu.empty() ? nullptr : &find_gpu(o.gpu);
   std::optional<gpu::prediction> predicted;
   if (on) predicted = predict_on(*on, entry, o, given, x);
-  std::optional<ranks_estimate> shared;
-  if (o.ranks) shared = estimate_by_ranks(o, *entry.op, problem.scan(), exec);
+  std::vector<ranks_estimate> shared;
+  for (int const ranks : o.ranks) shared.push_back(estimate_by_ranks(o, ranks, *entry.op, problem.scan(), exec));
   auto const roofs = measure_ceilings(exec);
   index_t const modelled = std::min(o.size.value_or(largest_modelled), largest_modelled);
   auto work = work_of(entry, problem_shape::cube(modelled));
@@ -192,7 +192,9 @@ int estimate(estimate_options const& o) {
             {"seconds", {{"FMA ceiling", work.fma_seconds(roofs)}, {"memory ceiling", work.memory_seconds(roofs)}}},
             {"ceilings", to_json(roofs)}};
     if (on) report["gpu"] = predicted ? to_json(*on, *predicted) : json();
-    if (shared) report["ranks"] = to_json(*shared);
+    if (shared.size() == 1) report["ranks"] = to_json(shared[0]);
+    else
+      for (auto const& one : shared) report["ranks"].push_back(to_json(one));
     show("{}\n", report.dump(1));
     return done;
   }
@@ -211,7 +213,7 @@ int estimate(estimate_options const& o) {
       work.roof(roofs), work.fma_seconds(roofs), work.flops,
       o.size && *o.size <= largest_modelled ? "" : fmt::format(" of {}^3, by items", modelled), 1e-9 * roofs.fma.best,
       work.memory_seconds(roofs), 1e-9 * roofs.levels.back().read.best);
-  if (shared) print_ranks(*shared, exec.threads(), o.network);
+  for (auto const& one : shared) print_ranks(one, exec.threads(), o.network);
   if (predicted) print_prediction(*on, *predicted);
   else if (on)
     show("\nOn an {}: not predicted: {}.\n", on->name,
@@ -232,8 +234,9 @@ void add_estimate_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--on", o->gpu, "Also predict the time on a GPU: A100, L40S, \"RTX 4090\", H100, H200, B200, ...")
       ->type_name("GPU");
   command->add_option("--ranks", o->ranks, "Of recon: also by so many processes of mbirk-mpi")
+      ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N");
+      ->type_name("N,...");
   command->add_option("--network", o->network, "What their messages take: microseconds and GB/s")
       ->capture_default_str()
       ->type_name("US,GB_S");
