@@ -45,6 +45,7 @@ PROVIDES = {
     "map": "map multimap",
     "memory": "make_shared make_unique shared_ptr unique_ptr weak_ptr",
     "memory_resource": "pmr",
+    "latch": "latch",
     "mutex": "lock_guard mutex unique_lock call_once once_flag scoped_lock",
     "new": "align_val_t bad_alloc nothrow",
     "numbers": "numbers",
