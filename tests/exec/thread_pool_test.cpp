@@ -199,7 +199,7 @@ TEST(ThreadPool, AfterALongWaitShortLoopsAreTheCallers) {
   EXPECT_EQ(limited, 1);
 }
 
-/// What a limit is learned from: the processor time of a helper, which computes or sleeps in its task.
+/// A limit is learned from the processor time of a helper, which here computes or sleeps in its task.
 TEST(ThreadTeam, MeasuresHowLongAHelperComputes) {
   using exec::detail::read_thread_clock;
   constexpr std::int64_t ms = 1'000'000;

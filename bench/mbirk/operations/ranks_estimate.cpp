@@ -38,9 +38,9 @@ ranks_estimate with_messages(ranks_estimate e, network const& carrier, double wa
   e.communication = e.latencies * carrier.latency + e.bytes / carrier.bandwidth;
   return e;
 }
-/// What a rank of a group sends for a subset of so many pixels: parts of the back projection to the ranks that have the
-/// pixels, and the direction to all, each as much as the voxels of the other ranks; to neighbours in other slabs the
-/// boundary values of its own pixels.
+/// Bytes that a rank sends for a subset of so many pixels. Parts of the back projection go to the ranks of its group
+/// that have the pixels, and the direction to all of them: each is as much as the voxels of the others. Boundary values
+/// of its own pixels go to the neighbours in other slabs.
 double bytes_of_voxels(sharing const& by, double pixels) {
   double const groups = by.groups, elsewhere = 4 * pixels * static_cast<double>(by.slices) * (1 - 1 / groups);
   return 2 * elsewhere + (by.slabs > 1 ? 2 * 4 * pixels / groups : 0);
@@ -181,22 +181,19 @@ ranks_estimate estimate_ranks(recon_scan const& any, int ranks, int threads, net
 
 ranks_estimate estimate_slabs_and_views(recon_scan const& any, int ranks, int threads, network const& carrier) {
   return of_ranks(any, [&]<class Scan>(Scan const& scan) {
-    constexpr bool parallel = std::is_same_v<Scan, parallel_scan>;
     auto const& g = scan.geometry();
     std::optional<ranks_estimate> best;
     for (int slabs = 1; slabs <= std::min<index_t>(ranks, g.slices); ++slabs) {
       int const groups = ranks / slabs;
       if (slabs * groups != ranks || groups > g.views) continue;
-      sharing const by{slabs, groups, ceil_div(g.slices, slabs), ceil_div(g.views, groups)};
+      index_t const views = ceil_div(g.views, groups);
       ranks_estimate e;
-      if constexpr (parallel) {
+      if constexpr (std::is_same_v<Scan, parallel_scan>) {
         if (slabs > ceil_div(g.slices, distributed::slice_unit)) continue;
-        auto whole_units = by;
-        whole_units.slices = distributed::most_slices(g.slices, slabs);
-        e = of_parallel(scan, whole_units, threads, carrier);
+        e = of_parallel(scan, {slabs, groups, distributed::most_slices(g.slices, slabs), views}, threads, carrier);
       } else {
         if (!rows_between(g, slabs).of_two_slabs) continue;
-        e = of_cone(scan, by, threads, carrier);
+        e = of_cone(scan, {slabs, groups, ceil_div(g.slices, slabs), views}, threads, carrier);
       }
       if (!best || e.seconds() < best->seconds()) best = e;
     }

@@ -15,8 +15,8 @@
 namespace mbirk::exec {
 
 /// A pool of threads that take the tasks of a loop one by one from a shared counter. A thread without work spins for at
-/// most 20 microseconds and then sleeps. The caller works too, and never waits for a thread that has not begun. Beside
-/// busy programs short loops get fewer threads (detail::helper_limit).
+/// most 20 microseconds and then sleeps. The caller works too, and never waits for a thread that has not begun, except
+/// in run_at_once. Beside busy programs loops begin with fewer threads (detail::helper_limit).
 ///
 /// Several threads may run loops at the same time, and tasks may run loops of their own: idle threads join whichever is
 /// open. Threads are started when a loop first needs them: a loop that asks for more workers than the pool has makes it
