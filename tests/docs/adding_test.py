@@ -47,8 +47,19 @@ with tempfile.TemporaryDirectory(prefix="mbirk-adding-") as name:
     run(folder / "tests_of_documents", sum(tests_in(folder / path) for path in tests))
 
     if libraries:
-        groups = ["images.cpp", "images_counted.cpp", "images_cost_model.cpp", "any.cpp"]
-        (folder / "instances.cpp").write_text("".join(f'#include "src/{group}"\n' for group in groups))
+        # what src/ compiles of the operation's group
+        (folder / "instances.cpp").write_text("""
+#include "src/images.cpp"
+#include "mbirk/instances/any.hpp"
+#include "mbirk/instances/counting.hpp"
+namespace mbirk {
+MBIRK_IMAGE_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::any_context)
+MBIRK_IMAGE_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
+MBIRK_IMAGE_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::counting_context)
+MBIRK_IMAGE_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
+MBIRK_IMAGE_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::cost_model_context)
+}
+""")
         program_test = overlay.source("tests/docs/adding_program_test.cpp")
         table = [overlay.source(f"bench/mbirk/operations/{name}.cpp") for name in ("operations", "operations_image")]
         # the overlay's objects come first, so that those of the libraries which they replace stay out

@@ -383,8 +383,8 @@ class profile_run {
       index_t const largest = size_to_compare(candidates["operations"]);
       for (auto const& one : candidates["operations"]) {
         if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
-        auto const found =
-            std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
+        auto const name = one["operation"].get<std::string>();
+        auto const found = std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == name; });
         if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
         bar_.at(done_, "HLS export of " + entry->name);
