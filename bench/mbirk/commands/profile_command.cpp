@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "commands/profile_summary.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/shared_counts.hpp"
 #include "commands/timed_calls.hpp"
 #include "fpga/hls_export.hpp"
 #include "input/measured_times.hpp"
@@ -127,12 +127,6 @@ class profile_run {
     std::optional<instrument::operation_record> counts = {};
     timed_calls calls = timed_calls();  ///< of all later runs
   };
-  /// Counts that operations of several names share.
-  struct counted_once {
-    std::shared_ptr<operation_counts const> counts;
-    bool with_reuse = false;
-    double seconds = 0;
-  };
   /// Data for the files of one size, collected until all of its operations have run.
   struct size_results {
     device_trace trace;
@@ -204,7 +198,7 @@ class profile_run {
                     size_results& results) {
     std::unique_ptr<profile_problem> problem;
     std::vector<begun_operation> begun;
-    known_counts_.clear();
+    counts_.clear();
     for (auto const* entry : entries) {
       bar_.at(done_++, fmt::format("{} at {}", entry->name, n));
       if (!problem && !affordable_.problem(entry->geometry, n)) break;
@@ -288,7 +282,7 @@ class profile_run {
       add_measurement(std::move(one), entry, n, run);
     }
     affordable_.called(entry.name, n, begun.warm_up);
-    auto const counts = count(m, n);
+    auto const counts = counts_.of(m, n);
     if (counts) report_["cost_analysis"][size][entry.name] = counts->cost;
     if (!options_.no_graphs) {
       auto const graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps);
@@ -302,24 +296,6 @@ class profile_run {
     }
     if (options_.no_fuse && counts && counts->counted) begun.counts = counts->host;
     return begun;
-  }
-
-  /// Counts an operation, unless another one of the same geometry that does the same has been counted. Null if that
-  /// would take too long.
-  std::shared_ptr<operation_counts const> count(measured_operation& m, index_t n) {
-    auto const& entry = m.entry;
-    auto& known = known_counts_[entry.op->body + ' ' + json(m.data.arguments).dump()];
-    if (known.counts) {
-      affordable_.counted(entry.name, n, known.with_reuse, known.seconds);
-      return known.counts;
-    }
-    bool const reuse = counts_reuse(n) && affordable_.reuse(entry.name, n);
-    if (!reuse && !affordable_.counts(entry.name, n)) return nullptr;
-    watch_.step(fmt::format("{} at {}, counting", entry.name, n));
-    known.with_reuse = reuse;
-    known.seconds = profile::seconds_of([&] { known.counts = std::make_shared<operation_counts const>(m, n, reuse); });
-    affordable_.counted(entry.name, n, reuse, known.seconds);
-    return known.counts;
   }
 
   /// The later runs: rounds of calls until the times are certain (run 3), or the number given by --runs.
@@ -414,7 +390,7 @@ class profile_run {
   std::size_t done_ = 0;
   instruments instruments_;
   affordable_work affordable_;
-  std::map<std::string, counted_once> known_counts_;  ///< of one geometry and size, by what is counted
+  shared_counts counts_{affordable_, watch_};  ///< of one geometry and size
   double budget_ = 0;  ///< seconds of timed calls that are left; sizes that need less leave it to later ones
   ceilings roofs_;
   json report_;
