@@ -44,6 +44,8 @@ using emulated_counted_scratch = detail::observed_scratch<instrument::counted_sc
 namespace mbirk {
 
 MBIRK_EMULATED_KERNELS(DECLARE, instances::emulated_backend, instances::emulated_scratch)
+#if !defined(MBIRK_EMULATED_NOT_COUNTED)
 MBIRK_EMULATED_KERNELS(DECLARE, instances::emulated_counted_backend, instances::emulated_counted_scratch)
+#endif
 
 }  // namespace mbirk

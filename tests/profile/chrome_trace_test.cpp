@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "emulated_instances.hpp"
 #include "instrument/operations.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/instrument/counting.hpp"

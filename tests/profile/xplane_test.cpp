@@ -9,6 +9,7 @@
 #include <set>
 #include <variant>
 
+#include "emulated_instances.hpp"
 #include "instrument/operations.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/instrument/counting.hpp"
