@@ -1,4 +1,4 @@
-# g++ looks for garbage whenever its heap has grown by a fixed share, which costs a twelfth of the time that our sources
+# g++ looks for garbage whenever its heap has grown by a fixed share, which costs a tenth of the time that our sources
 # take: what it has read of headers is never garbage. It begins later where there is memory for that.
 cmake_host_system_information(RESULT mebibytes QUERY TOTAL_PHYSICAL_MEMORY)
 cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)

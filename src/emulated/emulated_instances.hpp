@@ -14,7 +14,7 @@
 #define MBIRK_DECLARE_EMULATED_KERNEL(...) extern MBIRK_DEFINE_EMULATED_KERNEL(__VA_ARGS__)
 #define MBIRK_DECLARE_EMULATED_WARPS(Scratch, ...) extern MBIRK_DEFINE_EMULATED_WARPS(Scratch, __VA_ARGS__)
 
-/// One list for each source of this folder: MODE is DECLARE or DEFINE.
+/// One list for each source of this folder that does not count, and one of all: MODE is DECLARE or DEFINE.
 #define MBIRK_EMULATED_PROJECTOR_KERNELS(MODE, B, S)            \
   MBIRK_PROJECTOR_KERNELS(MBIRK_##MODE##_EMULATED_WARPS, B, S)  \
   MBIRK_PROJECTOR_DEVICE_KERNELS(MBIRK_##MODE##_EMULATED_KERNEL, B)
