@@ -21,6 +21,7 @@
 #include "mbirk/core/index.hpp"
 #include "mbirk/distributed/slab_arrays.hpp"
 #include "mbirk/io/checkpoint.hpp"
+#include "mbirk/io/crc32.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
 
