@@ -18,6 +18,9 @@ function(mbirk_add_instruction_sets library)
     add_library(${objects} OBJECT ${ARGN} dispatch/set.cpp)
     set_target_properties(${objects} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
                           INTERPROCEDURAL_OPTIMIZATION OFF)
+    if(MBIRK_GROUPS)  # as in the library
+      set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    endif()
     target_link_libraries(${objects} PRIVATE mbirk::mbirk)
     target_include_directories(${objects} PRIVATE ${MBIRK_INSTRUCTION_SETS_DIR})
     target_compile_definitions(${objects} PRIVATE MBIRK_COMPILED=1 MBIRK_DISPATCHED=1

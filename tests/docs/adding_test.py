@@ -41,9 +41,8 @@ with tempfile.TemporaryDirectory(prefix="mbirk-adding-") as name:
         sys.exit(f"an operation touches {len(overlay.touched())} files, expected at most {MOST_FILES}")
     policy = Overlay("docs/adding_a_policy.md", folder)
     tests = [path for path in overlay.created + policy.created if path.endswith("_test.cpp")]
-    # one translation unit: reading the headers is half of the time
-    (folder / "tests.cpp").write_text("".join(f'#include "{path}"\n' for path in tests))
-    overlay.compile(arguments, [folder / "tests.cpp"], folder / "tests_of_documents", ["-lgtest", "-lgtest_main"])
+    overlay.compile(arguments, [folder / path for path in tests], folder / "tests_of_documents",
+                    ["-lgtest", "-lgtest_main"])
     run(folder / "tests_of_documents", sum(tests_in(folder / path) for path in tests))
 
     if libraries:
@@ -62,7 +61,7 @@ MBIRK_IMAGE_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::cost_model_context)
 """)
         program_test = overlay.source("tests/docs/adding_program_test.cpp")
         table = [overlay.source(f"bench/mbirk/operations/{name}.cpp") for name in ("operations", "operations_image")]
-        # the overlay's objects come first, so that those of the libraries which they replace stay out
+        # the overlay's object comes first, so that those of the libraries which it replaces stay out
         overlay.compile([*arguments, "-DMBIRK_COMPILED=1"], [folder / "instances.cpp", program_test, *table],
                         folder / "program", [*libraries, "-lgtest", "-lgtest_main"])
         run(folder / "program", tests_in(program_test))

@@ -55,7 +55,10 @@ class Overlay:
         return self.folder / path if path in self.touched() else root / path
 
     def compile(self, compiler, sources, program, libraries=()):
-        """Compiles and links sources; raises an error when the compiler does."""
+        """Compiles the sources as one, because reading the headers is half of the time, and links; raises an error when
+        the compiler does."""
+        together = pathlib.Path(f"{program}_sources.cpp")
+        together.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
         warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-array-bounds"]
-        subprocess.run([*compiler, "-std=c++20", *warnings, *self.includes(), *map(str, sources), "-o", str(program),
+        subprocess.run([*compiler, "-std=c++20", *warnings, *self.includes(), str(together), "-o", str(program),
                         *map(str, libraries), "-pthread"], check=True)

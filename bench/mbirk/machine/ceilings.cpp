@@ -26,7 +26,7 @@ template <class Task> void on_all_threads(exec::host const& exec, Task const& ta
   exec::detail::process_pool().run_at_once(exec.threads(), exec::task_ref(task));
 }
 
-/// Measures a rate. `units` is the work of one call on one thread; every try takes at least 10 ms.
+/// Measures a rate. `units` is the work of one call on one thread; every try takes at least 3 ms.
 template <class Work> measured_rate rate(exec::host const& exec, double units, Work const& work) {
   int const threads = exec.threads();
   auto const seconds = [&](index_t repeats) {
@@ -39,7 +39,7 @@ template <class Work> measured_rate rate(exec::host const& exec, double units, W
     return each;
   };
   index_t repeats = 1;
-  while (std::ranges::max(seconds(repeats)) < 0.01) repeats *= 2;
+  while (std::ranges::max(seconds(repeats)) < 0.003) repeats *= 2;
   std::vector<double> rates;
   for (int k = 0; k < tries; ++k) {
     double& all = rates.emplace_back(0);

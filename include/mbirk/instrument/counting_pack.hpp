@@ -84,14 +84,12 @@ template <class Fast, class Native = Fast> struct counted {
   template <class T> using cursor = counted_cursor<T>;
 
   template <class T> static MBIRK_HOST_INLINE void note_load(counted_cursor<T> const& c, int n) {
-    if (!counts_here<Fast>()) return;
-    note_request(c, n);
-    note_elements_loaded(c, n);
+    if constexpr (on_warp) note_access_by_call<false>(c, n);
+    else note_access<false>(c, n);
   }
   template <class T> static MBIRK_HOST_INLINE void note_store(counted_cursor<T> const& c, int n) {
-    if (!counts_here<Fast>()) return;
-    note_request(c, n);
-    note_elements_stored(c, n);
+    if constexpr (on_warp) note_access_by_call<true>(c, n);
+    else note_access<true>(c, n);
   }
 
   template <class T> static MBIRK_HOST_INLINE pack load(counted_cursor<T> c) {
@@ -332,16 +330,27 @@ template <class Fast, class Native = Fast> struct counted {
   static constexpr bool on_warp = simd::warp_pack_backend<Fast>;
   static constexpr index_t sector_bytes = 32;
 
-  template <class T> static MBIRK_HOST_INLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
-    c.tally->now.loads += 1;
-    c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
-    if (c.tally->tracked)
-      c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+  template <bool Stores, class T> static MBIRK_HOST_INLINE void note_access(counted_cursor<T> const& c, int n) {
+    if (!counts_here<Fast>()) return;
+    note_request(c, n);
+    note_elements<Stores>(c, n);
   }
-  template <class T> static MBIRK_HOST_INLINE void note_elements_stored(counted_cursor<T> const& c, int n) {
-    c.tally->now.stores += 1;
-    c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
-    if (c.tally->tracked) c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
+  template <bool Stores, class T>
+  static MBIRK_HOST_NOINLINE void note_access_by_call(counted_cursor<T> const& c, int n) {
+    note_access<Stores>(c, n);
+  }
+  template <bool Stores, class T> static MBIRK_HOST_INLINE void note_elements(counted_cursor<T> const& c, int n) {
+    auto& now = c.tally->now;
+    (Stores ? now.stores : now.loads) += 1;
+    (Stores ? now.bytes_stored : now.bytes_loaded) += static_cast<std::uint64_t>(n) * sizeof(T);
+    if (c.tally->tracked)
+      c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), Stores);
+  }
+  template <class T> static MBIRK_HOST_NOINLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
+    note_elements<false>(c, n);
+  }
+  template <class T> static MBIRK_HOST_NOINLINE void note_elements_stored(counted_cursor<T> const& c, int n) {
+    note_elements<true>(c, n);
   }
   /// Records a warp's access to consecutive elements and the sectors it covers. Arrays start at a sector boundary, as
   /// device memory does.
