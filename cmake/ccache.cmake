@@ -7,8 +7,9 @@ if(MBIRK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(interpretation ${PROJECT_BINARY_DIR}/CMakeFiles/native_target.txt)
     execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -E -dM -x c++ /dev/null
                     OUTPUT_FILE ${interpretation} ERROR_QUIET)
+    cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH repository)
     # ccache supports precompiled headers only if it may ignore their time stamps.
-    set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${repository} CCACHE_NOHASHDIR=1
                  CCACHE_EXTRAFILES=${interpretation}
                  CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
                  ${MBIRK_CCACHE_PROGRAM})

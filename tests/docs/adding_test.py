@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""adding_test.py [--libraries MBIRK_OPERATIONS MBIRK] COMPILER...: does what docs/adding_an_operation.md and
-docs/adding_a_policy.md say in an overlay of the project, compiles and runs their tests, and counts the files that the
-operation touches.
+"""adding_test.py WORK [--libraries MBIRK_OPERATIONS MBIRK] COMPILER...: does what docs/adding_an_operation.md and
+docs/adding_a_policy.md say in an overlay of the project in the folder WORK, compiles and runs their tests, and counts
+the files that the operation touches.
 
 With the libraries of the program and of mbirk::compiled, the lists that name the operation are compiled too, as the
 project has them, and adding_program_test.cpp runs it as the program does. The compiler comes with its flags; GoogleTest
@@ -10,12 +10,11 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-from overlay import Overlay
+from overlay import Overlay, empty_folder, root
 
 MOST_FILES = 7
-arguments, libraries = sys.argv[1:], []
+arguments, libraries = sys.argv[2:], []
 if arguments[0] == "--libraries":
     libraries, arguments = arguments[1:3], arguments[3:]
 
@@ -33,21 +32,19 @@ def tests_in(path):
     return len(re.findall(r"^TEST\(", path.read_text(encoding="utf-8"), re.M))
 
 
-with tempfile.TemporaryDirectory(prefix="mbirk-adding-") as name:
-    folder = pathlib.Path(name)
-    overlay = Overlay("docs/adding_an_operation.md", folder)
-    print(f"{len(overlay.touched())} files:", *overlay.touched(), sep="\n  ")
-    if len(overlay.touched()) > MOST_FILES:
-        sys.exit(f"an operation touches {len(overlay.touched())} files, expected at most {MOST_FILES}")
-    policy = Overlay("docs/adding_a_policy.md", folder)
-    tests = [path for path in overlay.created + policy.created if path.endswith("_test.cpp")]
-    overlay.compile(arguments, [folder / path for path in tests], folder / "tests_of_documents",
-                    ["-lgtest", "-lgtest_main"])
-    run(folder / "tests_of_documents", sum(tests_in(folder / path) for path in tests))
+folder = empty_folder(sys.argv[1])
+overlay = Overlay("docs/adding_an_operation.md", folder)
+print(f"{len(overlay.touched())} files:", *overlay.touched(), sep="\n  ")
+if len(overlay.touched()) > MOST_FILES:
+    sys.exit(f"an operation touches {len(overlay.touched())} files, expected at most {MOST_FILES}")
+policy = Overlay("docs/adding_a_policy.md", folder)
+tests = [path for path in overlay.created + policy.created if path.endswith("_test.cpp")]
+program = overlay.compile(arguments, tests, "tests_of_documents", ["-lgtest", "-lgtest_main"])
+run(program, sum(tests_in(folder / path) for path in tests))
 
-    if libraries:
-        # what src/ compiles of the operation's group
-        (folder / "instances.cpp").write_text("""
+if libraries:
+    # what src/ compiles of the operation's group
+    (folder / "instances.cpp").write_text("""
 #include "src/images.cpp"
 #include "mbirk/instances/any.hpp"
 #include "mbirk/instances/counting.hpp"
@@ -59,9 +56,9 @@ MBIRK_IMAGE_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instance
 MBIRK_IMAGE_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::cost_model_context)
 }
 """)
-        program_test = overlay.source("tests/docs/adding_program_test.cpp")
-        table = [overlay.source(f"bench/mbirk/operations/{name}.cpp") for name in ("operations", "operations_image")]
-        # the overlay's object comes first, so that those of the libraries which it replaces stay out
-        overlay.compile([*arguments, "-DMBIRK_COMPILED=1"], [folder / "instances.cpp", program_test, *table],
-                        folder / "program", [*libraries, "-lgtest", "-lgtest_main"])
-        run(folder / "program", tests_in(program_test))
+    program_test = "tests/docs/adding_program_test.cpp"
+    table = [f"bench/mbirk/operations/{name}.cpp" for name in ("operations", "operations_image")]
+    # the overlay's object comes first, so that those of the libraries which it replaces stay out
+    program = overlay.compile([*arguments, "-DMBIRK_COMPILED=1"], ["instances.cpp", program_test, *table], "program",
+                              [*libraries, "-lgtest", "-lgtest_main"])
+    run(program, tests_in(root / program_test))

@@ -9,10 +9,19 @@ A block of a document is a new file of the project, or some lines of an existing
 """
 import pathlib
 import re
+import shutil
 import subprocess
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 block = re.compile(r"^<!-- (file|edit): (\S+)(?: (after|before|replace): (.+?))? -->\n```\w+\n(.*?)^```$", re.M | re.S)
+
+
+def empty_folder(path):
+    """Always at the same place, so that ccache finds what it has kept."""
+    shutil.rmtree(path, ignore_errors=True)
+    folder = pathlib.Path(path)
+    folder.mkdir(parents=True)
+    return folder
 
 
 class Overlay:
@@ -50,15 +59,15 @@ class Overlay:
         folders = ("include", "tests", "bench/mbirk", "src", ".")
         return [f"-I{base / below}" for below in folders for base in (self.folder, root)]
 
-    def source(self, path):
-        """The path of a source, which is the project's where the document leaves it alone."""
-        return self.folder / path if path in self.touched() else root / path
-
     def compile(self, compiler, sources, program, libraries=()):
-        """Compiles the sources as one, because reading the headers is half of the time, and links; raises an error when
-        the compiler does."""
-        together = pathlib.Path(f"{program}_sources.cpp")
+        """Compiles the sources, whose paths are relative to the project, as one, because reading the headers is half of
+        the time, and links; raises an error when the compiler does."""
+        together, object_file = self.folder / f"{program}.cpp", self.folder / f"{program}.o"
         together.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
         warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-array-bounds"]
-        subprocess.run([*compiler, "-std=c++20", *warnings, *self.includes(), str(together), "-o", str(program),
-                        *map(str, libraries), "-pthread"], check=True)
+        # as two commands: ccache keeps no results of one that links
+        subprocess.run([*compiler, "-std=c++20", *warnings, *self.includes(), "-c", str(together), "-o",
+                        str(object_file)], check=True)
+        subprocess.run([*compiler, str(object_file), "-o", str(self.folder / program), *map(str, libraries),
+                        "-pthread"], check=True)
+        return self.folder / program
