@@ -25,8 +25,8 @@ template <class Fast, number T, operation O> MBIRK_HOST_NOINLINE void tick_by_ca
   tick_here<Fast, T, O>(times);
 }
 
-/// Counts `times` operations on all lanes. Kernels of warps count by calls: they take half as long to compile, and their
-/// emulation a tenth longer.
+/// Counts `times` operations on all lanes. Kernels of warps count by calls: they take half as long to compile, and a
+/// tenth longer to emulate.
 template <class Fast, number T, operation O> MBIRK_HOST_INLINE void tick(std::uint64_t times = 1) noexcept {
   if constexpr (simd::warp_pack_backend<Fast>) tick_by_call<Fast, T, O>(times);
   else tick_here<Fast, T, O>(times);
