@@ -4,7 +4,7 @@
 namespace mbirk {
 
 MBIRK_RECON_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
-MBIRK_RECON_DEVICE_KERNELS(MBIRK_DEFINE_CUDA_KERNEL, instances::cuda_backend)
+MBIRK_RECON_DEVICE_KERNELS(MBIRK_DEFINE_CUDA_KERNEL, instances::cuda_backend, instances::native_scratch)
 MBIRK_FILTER_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
 MBIRK_FILTER_DEVICE_KERNELS(MBIRK_DEFINE_CUDA_KERNEL, instances::cuda_backend)
 MBIRK_WEIGHT_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)

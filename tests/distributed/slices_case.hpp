@@ -99,6 +99,19 @@ inline floats part(floats const& all, std::array<index_t, 3> shape, int axis, di
 inline bool same_bits(floats const& a, floats const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
+/// @param of_peak  the largest difference, as a share of the largest value
+inline void expect_close(floats const& found, floats const& expected, float of_peak) {
+  ASSERT_EQ(found.size(), expected.size());
+  float peak = 0, most = 0;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    peak = std::max(peak, std::abs(expected[n]));
+    float const difference = std::abs(found[n] - expected[n]);
+    if (!(difference <= most)) most = difference;  // also NaN, which stays
+    if (std::isnan(most)) break;
+  }
+  EXPECT_LE(most, of_peak * peak);
+}
+
 /// The arguments of recon or prox_map, on one rank or on all.
 struct run_case {
   char const* name;

@@ -6,9 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,160 +14,21 @@
 #include "mbirk/distributed/counted.hpp"
 #include "mbirk/distributed/recon.hpp"
 #include "mbirk/distributed/self.hpp"
-#include "slices_case.hpp"
+#include "views_case.hpp"
 
 namespace {
 
 using namespace mbirk;
 using namespace testing_ranks;
-using distributed::cone_views;
-
-/// A cone-beam scan of some balls, with noise, and weights.
-struct cone_problem {
-  cone_parameters parameters;
-  std::optional<cone_scan> scan;
-  floats image, sinogram, weights;
-
-  cone_problem(index_t views, index_t rows, index_t channels, bool helical) {
-    auto& p = parameters;
-    p.sinogram_shape = {views, rows, channels};
-    p.source_detector_dist = 4.0 * static_cast<double>(channels);
-    p.source_iso_dist = 2.0 * static_cast<double>(channels);
-    p.det_channel_offset = 0.4;
-    for (index_t v = 0; v < views; ++v) {
-      p.angles.push_back(
-          static_cast<float>(2 * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
-      if (helical) p.helical_z_shifts.push_back(0.1f * static_cast<float>(v));
-    }
-    scan.emplace(p);
-    auto const shape = scan->recon_shape();
-    image = array(shape);
-    sinogram = array(p.sinogram_shape);
-    for (index_t i = 0, n = 0; i < shape[0]; ++i)
-      for (index_t j = 0; j < shape[1]; ++j)
-        for (index_t k = 0; k < shape[2]; ++k, ++n) {
-          auto const at = [](index_t index, index_t count) {
-            return (static_cast<double>(index) - static_cast<double>(count - 1) / 2) / static_cast<double>(count);
-          };
-          double const y = at(i, shape[0]) - 0.05, x = at(j, shape[1]), z = at(k, shape[2]);
-          double const radius = x * x + y * y + z * z;
-          if (radius < 0.12) image[static_cast<std::size_t>(n)] = x > y ? 0.03f : 0.02f;
-        }
-    forward_project(ctx, *scan, reading(image, shape), writing(sinogram, p.sinogram_shape));
-    std::uint32_t state = 1;
-    for (auto& y : sinogram) {
-      state = state * 1664525u + 1013904223u;
-      y += 0.002f * (static_cast<float>(state >> 8) / 0x1p24f - 0.5f);
-      weights.push_back(std::exp(-y));
-    }
-  }
-};
-cone_problem const& circle() {
-  static cone_problem const p(37, 13, 24, false);
-  return p;
-}
-cone_problem const& helix() {
-  static cone_problem const p(37, 13, 24, true);
-  return p;
-}
-/// So many pixels that a subset is back projected in several pieces.
-cone_problem const& wide() {
-  static cone_problem const p(16, 5, 76, false);
-  return p;
-}
-/// Fewer views than ranges, and fewer pixel rows than bands.
-cone_problem const& small() {
-  static cone_problem const p(10, 6, 11, false);
-  return p;
-}
-
-struct cone_case {
-  char const* name;
-  cone_problem const& (*problem)();
-  run_case run;
-  bool damped = true;
-};
-std::vector<cone_case> cone_cases() {
-  return {{"few subsets, damped", circle, {"", false, false, false, 2, {0, 2}}},
-          {"many subsets, undamped", circle, {"", false, false, false, 2, {4, 5}}, false},
-          {"weights", circle, {"", true, false, false, 2, {2, 4}}},
-          {"positivity", circle, {"", true, true, false, 2, {1, 5}}},
-          {"proximal map", circle, {"", true, false, true, 2, {2, 5}}},
-          {"proximal map, undamped", circle, {"", false, true, true, 1, {4}}, false},
-          {"a constant as first image", circle, {"", false, true, false, 1, {4}, run_case::constant}},
-          {"a given first image", circle, {"", false, false, false, 1, {4}, run_case::given}},
-          {"a helix", helix, {"", true, false, false, 2, {1, 4}}},
-          {"several pieces", wide, {"", false, false, false, 2, {0, 3}}},
-          {"fewer views than ranges", small, {"", true, true, false, 2, {1, 3}}}};
-}
-recon_options options_for(cone_case const& c) {
-  auto o = options_of(c.run);
-  if (!c.damped) o.slice_damping = false;
-  return o;
-}
-
-struct cone_outcome { floats image; recon_log log; };
-
-/// Views or pixel rows of this rank.
-floats cut(floats const& all, std::array<index_t, 3> const& shape, distributed::index_range r) {
-  return part(all, shape, 0, r);
-}
-inline constexpr auto unchanged = [](recon_options&, cone_views const&) {};
-
-template <class Comm, class More = decltype(unchanged)>
-cone_outcome run_views(Comm const& ranks, cone_case const& c, int threads = 1, More const& more = unchanged) {
-  auto const& d = c.problem();
-  cone_views const mine(d.parameters, ranks.rank(), ranks.size());
-  context const here{exec::host{threads}, instrument::none{}};
-  auto const all = d.scan->sinogram_shape(), all_x = d.scan->recon_shape(), shape = mine.sinogram_shape(),
-             recon_shape = mine.recon_shape();
-  auto const y = cut(d.sinogram, all, mine.views()), w = cut(d.weights, all, mine.views()),
-             x = cut(d.image, all_x, mine.rows());
-  std::optional<view<float const, 3>> weights;
-  if (c.run.weighted) weights = reading(w, shape);
-  auto o = options_for(c);
-  if (c.run.first == run_case::given) o.init_recon = reading(x, recon_shape);
-  more(o, mine);
-  cone_outcome out{floats(element_count(recon_shape), -1.0f), {}};
-  auto const to = writing(out.image, recon_shape);
-  out.log = c.run.proximal
-                ? distributed::prox_map(here, ranks, mine, reading(x, recon_shape), reading(y, shape), weights, to, o)
-                : distributed::recon(here, ranks, mine, reading(y, shape), weights, to, o);
-  return out;
-}
-cone_outcome run_whole(cone_case const& c, recon_state const* resume = nullptr) {
-  auto const& d = c.problem();
-  auto const shape = d.scan->sinogram_shape(), recon_shape = d.scan->recon_shape();
-  std::optional<view<float const, 3>> weights;
-  if (c.run.weighted) weights = reading(d.weights, shape);
-  auto o = options_for(c);
-  if (c.run.first == run_case::given) o.init_recon = reading(d.image, recon_shape);
-  o.resume = resume;
-  cone_outcome out{array(recon_shape), {}};
-  auto const to = writing(out.image, recon_shape);
-  out.log = c.run.proximal ? prox_map(ctx, *d.scan, reading(d.image, recon_shape), reading(d.sinogram, shape),
-                                      weights, to, o)
-                           : recon(ctx, *d.scan, reading(d.sinogram, shape), weights, to, o);
-  return out;
-}
-/// Whether a problem has enough views for the ranks.
-bool fits(cone_case const& c) {
-  auto const what = message_of<parameter_error>([&] {
-    cone_views(c.problem().parameters, world().rank(), world().size());
-  });
-  return what == "nothing";
-}
-cone_views part_of_rank(cone_case const& c) {
-  return cone_views(c.problem().parameters, world().rank(), world().size());
-}
 
 TEST(views, reconstructions_have_the_same_bits_for_every_number_of_ranks) {
   for (auto const& c : cone_cases()) {
     if (!fits(c)) continue;
     SCOPED_TRACE(c.name);
     auto const alone = run_views(distributed::self{}, c);
-    auto const mine = run_views(world(), c, 2);
-    EXPECT_TRUE(same_bits(mine.image, cut(alone.image, c.problem().scan->recon_shape(), part_of_rank(c).rows())));
+    auto const mine = run_views(world(), c, exec::host{2});
+    auto const rows = views_of_rank(c).rows();
+    EXPECT_TRUE(same_bits(mine.image, first_axis_part(alone.image, c.problem().scan->recon_shape(), rows)));
     expect_same_log(mine.log, alone.log);
   }
 }
@@ -182,7 +41,7 @@ TEST(views, reconstructions_agree_with_one_memory) {
     auto const found = run_views(world(), c);
     float peak = 0, largest = 0;
     for (auto const x : expected.image) peak = std::max(peak, std::abs(x));
-    auto const here = cut(expected.image, c.problem().scan->recon_shape(), part_of_rank(c).rows());
+    auto const here = first_axis_part(expected.image, c.problem().scan->recon_shape(), views_of_rank(c).rows());
     for (std::size_t k = 0; k < here.size(); ++k) largest = std::max(largest, std::abs(found.image[k] - here[k]));
     // The views are added in another order; iterations amplify that rounding, by which the first images are 6e-7 apart.
     EXPECT_LE(largest, 2e-6f * peak);
@@ -211,10 +70,10 @@ TEST(views, a_state_is_resumed_by_any_number_of_ranks) {
     };
   };
   std::optional<recon_state> expected, saved;
-  auto const alone = run_views(distributed::self{}, c, 1, save_to(expected));
+  auto const alone = run_views(distributed::self{}, c, exec::host{1}, save_to(expected));
   distributed::traffic_ledger ledger;
-  run_views(distributed::counted(world(), ledger), c, 1, save_to(saved));
-  auto const mine = part_of_rank(c);
+  run_views(distributed::counted(world(), ledger), c, exec::host{1}, save_to(saved));
+  auto const mine = views_of_rank(c);
   index_t const sends = world().rank() > 0 ? c.run.iterations : 0;
   EXPECT_EQ(ledger["checkpoint"].messages, 3 * sends);
   EXPECT_EQ(ledger["checkpoint"].bytes, 4 * sends * (2 * size_of(mine.recon_shape()) + size_of(mine.sinogram_shape())));
@@ -233,11 +92,11 @@ TEST(views, a_state_is_resumed_by_any_number_of_ranks) {
     EXPECT_LE(largest, 2e-6f * peak);
   }
   recon_state state;
-  auto const resumed = run_views(world(), c, 1, [&](recon_options& o, cone_views const& views) {
+  auto const resumed = run_views(world(), c, exec::host{1}, [&](recon_options& o, cone_views const& views) {
     state = distributed::state_of_views(*expected, views, world().rank());
     o.resume = &state;
   });
-  EXPECT_TRUE(same_bits(resumed.image, cut(alone.image, c.problem().scan->recon_shape(), mine.rows())));
+  EXPECT_TRUE(same_bits(resumed.image, first_axis_part(alone.image, c.problem().scan->recon_shape(), mine.rows())));
   expect_same_log(resumed.log, alone.log);
 }
 
@@ -247,7 +106,7 @@ TEST(views, traffic_of_reconstructions_is_what_the_formulas_say) {
     auto const c = cone_cases()[positive ? 3 : 2];
     distributed::traffic_ledger ledger;
     run_views(distributed::counted(world(), ledger), c);
-    auto const mine = part_of_rank(c);
+    auto const mine = views_of_rank(c);
     auto const& scan = mine.whole();
     auto const& g = scan.geometry();
     index_t const trees = std::ssize(distributed::detail::subtrees_of(mine.ranges()));
@@ -303,7 +162,7 @@ TEST(views, every_rank_throws_what_one_rank_finds) {
   cone_views const mine(d.parameters, world().rank(), world().size());
   auto const shape = mine.sinogram_shape();
   auto const run_changed = [&](auto const& change) {
-    auto y = cut(d.sinogram, d.scan->sinogram_shape(), mine.views());
+    auto y = first_axis_part(d.sinogram, d.scan->sinogram_shape(), mine.views());
     recon_options o{{.max_iterations = 1}};
     change(y, o);
     auto image = array(mine.recon_shape());

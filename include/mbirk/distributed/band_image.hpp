@@ -2,9 +2,7 @@
 // end. Not for users.
 #pragma once
 
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "mbirk/distributed/subset_of_views.hpp"
@@ -28,7 +26,8 @@ template <class Context, communicator Comm> class band_image {
         image_(image),
         coupled_(coupled),
         held_(coupled ? part.by_bands().rows_with_neighbours() : part.rows()),
-        row_(image.extent(1) * image.extent(2)) {
+        row_(image.extent(1) * image.extent(2)),
+        messages_(ctx, ranks, coupled && ranks.size() > 1 ? row_ : 0) {
     if (held_.count == part.rows().count) return;
     memory_.emplace(ctx, "image with rows beside", held_.count * row_);
     clear(ctx, *memory_);
@@ -66,8 +65,9 @@ template <class Context, communicator Comm> class band_image {
            kernel::copy_values<B>{observe(ctx_, values, "init_recon", array_role::argument), observe_slices(),
                                   image_.size()});
   }
+  /// x = values in the memory of the host
   void restore(std::vector<float> const& values) const {
-    assign(view<float const, 3>(values.data(), image_.extents()));
+    put(ctx_, values.data(), image_.size(), slices().data());
   }
   void fill(float value) const {
     launch(ctx_, blocks(), kernel::fill_values<B>{observe_slices(), value, image_.size()});
@@ -84,7 +84,7 @@ template <class Context, communicator Comm> class band_image {
   }
 
   /// Fetches the rows beside those of this rank: every rank in turn receives its own from those that have them.
-  void exchange_slices() const {
+  void exchange_slices() {
     if (!coupled_) return;
     [[maybe_unused]] auto const guard = ctx_.instr.stage("rows beside");
     for (int r = 0; r < ranks_.size(); ++r) {
@@ -97,14 +97,11 @@ template <class Context, communicator Comm> class band_image {
   void send_boundaries(subset_of_views<Context> const& subset, step_of_views<Context, Comm> const& step,
                        kernel::step_length const& alpha) const {
     if (!memory_) return;
-    for (auto const& row : subset.rows_beside()) {
-      device_table const pixels(ctx_, row.pixels, "row beside");
-      device_table const ranges(ctx_, row.ranges, "ranges of pixels");
-      launch(ctx_, ranges.size(),
-             kernel::move_columns<B>{observe(ctx_, pixels),
+    for (auto const& row : subset.rows_beside())
+      launch(ctx_, row.ranges.size(),
+             kernel::move_columns<B>{observe(ctx_, row.pixels),
                                      observe(ctx_, step.shared()) + row.first_entry * image_.extent(2),
-                                     observe(ctx_, *memory_), image_.extent(2), alpha, ranges.all()});
-    }
+                                     observe(ctx_, *memory_), image_.extent(2), alpha, row.ranges.all()});
   }
   void receive_boundaries() const noexcept {}
 
@@ -112,14 +109,12 @@ template <class Context, communicator Comm> class band_image {
   index_t lead() const { return part_.rows().first - held_.first; }
   index_t blocks() const noexcept { return ceil_div(image_.size(), kernel::voxel_block); }
   /// A rank receives a row from the one that has it, if that is another one.
-  void send_row(index_t row, int to) const {
-    auto const of_row = [&](index_range const& rows, float* data) {
-      return std::span(data + (row - rows.first) * row_, static_cast<std::size_t>(row_));
-    };
+  void send_row(index_t row, int to) {
     int const from = part_.by_bands().owner_of_row(row);
-    if (from == ranks_.rank()) ranks_.send("rows beside", std::as_bytes(of_row(part_.rows(), slices().data())), to);
+    if (from == ranks_.rank())
+      messages_.send("rows beside", slices().data() + (row - part_.rows().first) * row_, row_, to);
     if (to == ranks_.rank())
-      ranks_.receive("rows beside", std::as_writable_bytes(of_row(held_, memory_->data())), from);
+      messages_.receive("rows beside", memory_->data() + (row - held_.first) * row_, row_, from);
   }
 
   Context const& ctx_;
@@ -129,6 +124,7 @@ template <class Context, communicator Comm> class band_image {
   bool coupled_;
   index_range held_;  // rows
   index_t row_;       // voxels
+  value_messages<Context, Comm> messages_;
   std::optional<temporary<float, Context>> memory_;
 };
 

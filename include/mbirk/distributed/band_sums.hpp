@@ -21,8 +21,12 @@
 namespace mbirk::distributed::detail {
 
 /// Views of a task that projects those of a range: few, so that a range has enough tasks for many threads.
-inline index_t views_of_range_task(index_t views) { return std::clamp<index_t>(views / 16, 1, 16); }
-inline index_t tasks_of_range(index_t views) { return ceil_div(views, views_of_range_task(views)); }
+template <class Context> index_t views_of_range_task(index_t views) {
+  return on_device<Context> ? 1 : std::clamp<index_t>(views / 16, 1, 16);
+}
+template <class Context> index_t tasks_of_range(index_t views) {
+  return ceil_div(views, views_of_range_task<Context>(views));
+}
 
 template <class Context, communicator Comm> class band_sums {
   using B = typename Context::backend;
@@ -91,32 +95,34 @@ template <class Context, communicator Comm> class band_sums {
   }
   /// Replaces the sums of tasks, (tasks, 2, padded slices), by those over all pixels of the subset.
   index_t damping_parts(of_subset const& sums, temporary<double, Context> const& columns, index_t) const {
-    std::vector<double> leaves(static_cast<std::size_t>(leaves_ * 2 * slices_), 0.0);
+    index_t const both = 2 * padded_slices_;
+    temporary<double, Context> const of_bands(ctx_, "damping sums of bands", leaves_ * both);
+    clear(ctx_, of_bands);
     for (index_t n = 0; n < leaves_; ++n) {
-      auto const groups = sums.subset.groups_of(n);
-      for (index_t t = groups.first; t < groups.end(); ++t)
-        for (index_t m = 0; m < 2; ++m)
-          for (index_t k = 0; k < slices_; ++k)
-            leaves[static_cast<std::size_t>((2 * n + m) * slices_ + k)] +=
-                columns.data()[(2 * t + m) * padded_slices_ + k];
+      auto const [first, count] = sums.subset.groups_of(n);
+      launch(ctx_, both / B::lanes,
+             kernel::reduce_slice_sums<B>{observe(ctx_, columns) + first * both, observe(ctx_, of_bands) + n * both,
+                                          count, both});
     }
+    auto const leaves = slices_of(of_bands);
     auto const all = tree_.sum("slice means", leaves, 2 * slices_);
     // Slices beyond the last one are divided by 1.
-    std::fill_n(columns.data(), padded_slices_, 0.0);
-    std::fill_n(columns.data() + padded_slices_, padded_slices_, 1.0);
+    std::vector<double> means(static_cast<std::size_t>(both), 0.0);
+    std::fill_n(means.begin() + padded_slices_, padded_slices_, 1.0);
     for (index_t m = 0; m < 2; ++m)
-      std::copy_n(all.data() + m * slices_, slices_, columns.data() + m * padded_slices_);
+      std::copy_n(all.data() + m * slices_, slices_, means.data() + m * padded_slices_);
+    put(ctx_, means.data(), both, columns.data());
     return 1;
   }
   /// @throws error if the step is not finite, in every process
   kernel::step_length find_step(index_t, kernel::vcd_line_search const& search, of_subset const& sums) {
+    host_copy const slopes(ctx_, sums.slopes), squares(ctx_, sums.squares);
     std::vector<double> three;
     index_t task = 0;
     for (index_t n = 0; n < leaves_; ++n) {
-      auto const groups = sums.subset.groups_of(n);
-      auto const both = add_up(sums.slopes, groups, 2);
-      index_t const tasks = tasks_of_range(views_of(n));
-      auto const square = add_up(sums.squares, {task, tasks}, 1);
+      auto const both = add_up(slopes, sums.subset.groups_of(n), 2);
+      index_t const tasks = tasks_of_range<Context>(views_of(n));
+      auto const square = add_up(squares, {task, tasks}, 1);
       task += tasks;
       three.insert(three.end(), {both[0], both[1], square[0]});
     }
@@ -140,65 +146,88 @@ template <class Context, communicator Comm> class band_sums {
     auto const& own = subset.own();
     auto const ranges = own.ranges.all();
     auto const at = image.columns();
-    temporary<double, Context> change(ctx_, "change sums", ranges.size()),
+    // Tasks have as many slices on every rank, however many ranks there are.
+    auto const pieces = pieces_of(ceil_div(subset.ranges.size(), row_bands));
+    index_t const tasks = ranges.size() * pieces.count();
+    temporary<double, Context> change(ctx_, "change sums", tasks),
         columns(ctx_, "slice sums", ranges.size() * padded_slices_);
     kernel::vcd_update<B> kernel{observe(ctx_, own.pixels), observe(ctx_, direction), image.observe_slices(), at.cols,
                                  at.slices, padded_slices_, at.row_stride, at.col_stride, alpha,
-                                 observe(ctx_, change), observe(ctx_, columns), pieces_of(ranges.size()), ranges};
+                                 observe(ctx_, change), observe(ctx_, columns), pieces, ranges};
     kernel.plan_scratch();
-    launch(ctx_, ranges.size(), kernel);
+    launch(ctx_, tasks, kernel);
+    host_copy const changes(ctx_, change);
     for (index_t n = 0; n < leaves_; ++n) {
       auto const [first, count] = subset.ranges_of(n);
       launch(ctx_, padded_slices_ / B::lanes,
              kernel::reduce_slice_sums<B>{observe(ctx_, columns) + first * padded_slices_,
                                           observe(ctx_, slice_squares_) + n * padded_slices_, count, padded_slices_});
-      changes_[static_cast<std::size_t>(n)] += add_up(change, {first, count}, 1)[0];
+      changes_[static_cast<std::size_t>(n)] +=
+          add_up(changes, {first * pieces.count(), count * pieces.count()}, 1)[0];
     }
   }
   template <class Image> iteration_sums end_iteration(Image const& image) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("norm");
-    std::vector<double> both;
+    std::vector<index_range> tasks_of_bands;
+    index_t tasks = 0;
+    for (index_t n = 0; n < leaves_; ++n) {
+      auto const& of_band =
+          tasks_of_bands.emplace_back(index_range{tasks, ceil_div(image.voxels_of(n).count, kernel::voxel_block)});
+      tasks += of_band.count;
+    }
+    temporary<double, Context> const sums(ctx_, "norm sums", tasks);
     for (index_t n = 0; n < leaves_; ++n) {
       auto const [first, voxels] = image.voxels_of(n);
-      index_t const tasks = ceil_div(voxels, kernel::voxel_block);
-      temporary<double, Context> sums(ctx_, "norm sums", tasks);
-      launch(ctx_, tasks, kernel::absolute_sum<B>{image.observe_slices() + first, observe(ctx_, sums), voxels});
-      both.insert(both.end(), {changes_[static_cast<std::size_t>(n)], add_up(sums, {0, tasks}, 1)[0]});
+      auto const of_band = tasks_of_bands[static_cast<std::size_t>(n)];
+      launch(ctx_, of_band.count,
+             kernel::absolute_sum<B>{image.observe_slices() + first, observe(ctx_, sums) + of_band.first, voxels});
     }
+    host_copy const norms(ctx_, sums);
+    std::vector<double> both;
+    for (std::size_t n = 0; n < tasks_of_bands.size(); ++n)
+      both.insert(both.end(), {changes_[n], add_up(norms, tasks_of_bands[n], 1)[0]});
     auto const all = tree_.sum("change and norm", both, 2);
     return {all[0], alphas_, all[1]};
   }
   /// sqrt of the sum of (alpha d)^2 in this iteration, per slice.
   std::vector<double> slice_norms() const {
-    std::vector<double> leaves;
-    for (index_t n = 0; n < leaves_; ++n)
-      leaves.insert(leaves.end(), slice_squares_.data() + n * padded_slices_,
-                    slice_squares_.data() + n * padded_slices_ + slices_);
+    auto const leaves = slices_of(slice_squares_);
     auto norms = tree_.sum("slice norms", leaves, slices_);
     for (auto& norm : norms) norm = std::sqrt(norm);
     return norms;
   }
 
-  /// The tasks of a pass over voxel columns have all slices.
-  kernel::slice_pieces pieces_of(index_t) const noexcept { return {slices_, padded_slices_, padded_slices_}; }
+  /// How the tasks of a pass over voxel columns share their slices.
+  kernel::slice_pieces pieces_of(index_t ranges) const {
+    return column_pieces<Context>(ranges, slices_, padded_slices_);
+  }
 
  private:
   index_t views_of(index_t leaf) const {
     return part_.views_of_range(part_.ranges().first + leaf).count;
   }
   /// Sums over some tasks. @param partial  (tasks, numbers)
-  static std::array<double, 2> add_up(temporary<double, Context> const& partial, index_range tasks, index_t numbers) {
+  static std::array<double, 2> add_up(host_copy<double, Context> const& partial, index_range tasks, index_t numbers) {
     std::array<double, 2> sums{};
     for (index_t t = tasks.first; t < tasks.end(); ++t)
-      for (index_t m = 0; m < numbers; ++m) sums[static_cast<std::size_t>(m)] += partial.data()[numbers * t + m];
+      for (index_t m = 0; m < numbers; ++m) sums[static_cast<std::size_t>(m)] += partial[numbers * t + m];
     return sums;
+  }
+  /// The slices of rows of numbers, (bands of this rank, rows, padded slices), without those beyond the last one.
+  std::vector<double> slices_of(temporary<double, Context> const& rows_of_bands) const {
+    host_copy const padded(ctx_, rows_of_bands);
+    std::vector<double> leaves;
+    for (auto const* row = padded.begin(); row != padded.end(); row += padded_slices_)
+      leaves.insert(leaves.end(), row, row + slices_);
+    return leaves;
   }
   /// The sums of every range, from those of the views of this rank.
   std::vector<double> of_views(temporary<double, Context> const& partial, index_t numbers) const {
+    host_copy const on_host(ctx_, partial);
     std::vector<double> sums;
     index_t view = 0;
     for (index_t n = 0; n < leaves_; ++n) {
-      auto const found = add_up(partial, {view, views_of(n)}, numbers);
+      auto const found = add_up(on_host, {view, views_of(n)}, numbers);
       sums.insert(sums.end(), found.begin(), found.begin() + numbers);
       view += views_of(n);
     }

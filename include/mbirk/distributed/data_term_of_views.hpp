@@ -8,7 +8,6 @@
 #include <deque>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "mbirk/distributed/band_sums.hpp"
@@ -34,7 +33,7 @@ template <class Context, communicator Comm> class data_term_of_views : public da
       index_t const views = part_.views_of_range(k).count;
       if (views > 0) range.emplace(ctx, part_.scan_of_range(k), view, task);
       view += views;
-      task += tasks_of_range(views);
+      task += tasks_of_range<Context>(views);
     }
     tasks_ = task;
   }
@@ -66,8 +65,8 @@ template <class Context, communicator Comm> class data_term_of_views : public da
             else fill(to, plan->pixels);
           });
       if (owner == ranks_.rank())
-        std::copy(sums.begin(), sums.end(),
-                  hessian.data() + (rows.first - part_.rows().first) * g.recon_cols * g.slices);
+        copy_floats(ctx_, sums.observe_in(ctx_),
+                    observe(ctx_, hessian) + (rows.first - part_.rows().first) * g.recon_cols * g.slices, sums.floats);
     }
   }
   /// z = A x in the views of this rank. Every rank receives the bands of the image one after the other. Collective.
@@ -77,6 +76,7 @@ template <class Context, communicator Comm> class data_term_of_views : public da
     auto const& g = part_.whole().geometry();
     index_t const row = g.recon_cols * g.slices;
     std::optional<temporary<float, Context>> band, of_range;
+    std::optional<value_messages<Context, Comm>> messages;
     part.agree([&] {
       base::fill_with_zeros(base::room_for_projection(fresh));
       index_t const rows = part_.by_bands().most_rows_of_a_band();
@@ -84,16 +84,16 @@ template <class Context, communicator Comm> class data_term_of_views : public da
       for (auto const& r : ranges_) floats = std::max(floats, r ? r->shape.size() : 0);
       band.emplace(ctx_, "band of the image", zero ? 0 : rows * row);
       of_range.emplace(ctx_, "projection of a band", zero ? 0 : floats);
+      messages.emplace(ctx_, ranks_, band->size());
     });
     auto const& z = projection_ ? *projection_ : *fresh;
     for (index_t b = 0; b < row_bands && !zero; ++b) {
       auto const rows = part_.rows_of_band(b);
       int const owner = part_.by_bands().owner_of_band(b);
       if (owner == ranks_.rank())
-        std::copy_n(image.slices().data() + (rows.first - part_.rows().first) * row, rows.count * row, band->data());
-      ranks_.broadcast("first image",
-                       std::as_writable_bytes(std::span(band->data(), static_cast<std::size_t>(rows.count * row))),
-                       owner);
+        copy_floats(ctx_, image.observe_slices() + (rows.first - part_.rows().first) * row, observe(ctx_, *band),
+                    rows.count * row);
+      messages->broadcast("first image", band->data(), rows.count * row, owner);
       add_projection(rows, *band, *of_range, z);
     }
     return z;
@@ -102,13 +102,14 @@ template <class Context, communicator Comm> class data_term_of_views : public da
   /// Computes A' w e at the pixels of a subset that this rank has. Collective.
   void back(subset_of_views<Context> const& subset, step_of_views<Context, Comm>& step) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-    auto* to = step.direction().data();
+    auto to = observe(ctx_, step.direction());
     for (auto const& piece : subset.pieces()) {
       auto const sums = step.tree().add("parts of the back projection", piece.cut,
                                         [&](index_t range, temporary<float, Context> const& sum) {
                                           back_project(range, error_, piece.plan, 1, sum);
                                         });
-      to = std::copy(sums.begin(), sums.end(), to);
+      if (sums.floats > 0) copy_floats(ctx_, sums.observe_in(ctx_), to, sums.floats);
+      to = to + sums.floats;
     }
   }
 
@@ -142,7 +143,7 @@ template <class Context, communicator Comm> class data_term_of_views : public da
   struct range_of_views {
     range_of_views(Context const& ctx, cone_scan of_range, index_t first_view, index_t task)
         : scan(std::move(of_range)),
-          tables(ctx, scan, views_of_range_task(scan.geometry().views)),
+          tables(ctx, scan, views_of_range_task<Context>(scan.geometry().views)),
           shape(P::template channel_major_shape<Context>(scan.geometry())),
           at(first_view * shape.view_size()),
           first_task(task) {}

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +14,11 @@
 #include <vector>
 
 #include "mbirk/distributed/subset_of_views.hpp"
+#include "mbirk/distributed/value_messages.hpp"
 #include "mbirk/exec/instruction_set.hpp"
+#include "mbirk/kernel/shared/error_sinogram.hpp"
+#include "mbirk/kernel/shared/pixel_band.hpp"
+#include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/recon/denoise.hpp"
 
 namespace mbirk::distributed {
@@ -45,17 +50,28 @@ namespace detail {
 
 /// The rows of a rank between those of its neighbours, and the subsets of their pixels.
 template <class Context, communicator Comm> class denoising_in_rows {
+  using B = typename Context::backend;
+
  public:
   denoising_in_rows(Context const& ctx, Comm const& ranks, image_rows const& part, pixel_partition const& partition)
-      : ranks_(ranks),
+      : ctx_(ctx),
+        ranks_(ranks),
         tree_(ranks),
         part_(part),
         held_(part.rows_with_neighbours()),
         row_(part.whole()[1] * part.whole()[2]),
         input_(ctx, "image with rows beside", held_.count * row_),
-        output_(ctx, "output with rows beside", held_.count * row_) {
+        output_(ctx, "output with rows beside", held_.count * row_),
+        messages_(ctx, ranks, 0),
+        ones_(static_cast<std::size_t>(round_up(part.whole()[2], B::lanes)), 1.0f),
+        device_ones_(ctx, ones_, "ones") {
     index_t const cols = part.whole()[1];
     auto const mine = part.rows();
+    // Tasks have as many pixels on every rank, however many ranks there are.
+    index_t const of_task =
+        on_device<Context>
+            ? kernel::pixels_of_device_task(ceil_div(partition.length, row_bands), kernel::prior_batch)
+            : kernel::prior_batch;
     for (index_t s = 0; s < partition.subsets; ++s) {
       auto const all = partition.subset(s);
       auto const pixels_of = [&](index_range rows) {
@@ -68,15 +84,22 @@ template <class Context, communicator Comm> class denoising_in_rows {
       index_t in_subset = 0;
       for (index_t b = part.bands().first; b < part.bands().end(); ++b) {
         auto const pixels = pixels_of(part.rows_of_band(b));
-        subsets_.add(kernel::chunk_without_splitting_duplicates(pixels, kernel::prior_batch), in_subset);
+        subsets_.add(kernel::chunk_without_splitting_duplicates(pixels, of_task), in_subset);
         subsets_.pixels.insert(subsets_.pixels.end(), pixels.begin(), pixels.end());
         in_subset += std::ssize(pixels);
         band_ends_.push_back(std::ssize(subsets_.ranges) - subsets_.first_range.back());
       }
       subsets_.end_subset(std::ssize(subsets_.pixels));
-      edges_.push_back({pixels_of({mine.first, 1}), pixels_of({mine.end() - 1, 1}), pixels_of({mine.first - 1, 1}),
-                        pixels_of({mine.end(), 1})});
+      // In the order of edge.
+      for (index_t const row : {mine.first, mine.end() - 1, mine.first - 1, mine.end()}) {
+        auto const pixels = pixels_of({row, 1});
+        edges_.push_back({std::ssize(edge_pixels_), std::ssize(pixels)});
+        edge_pixels_.insert(edge_pixels_.end(), pixels.begin(), pixels.end());
+        longest_edge_ = std::max(longest_edge_, std::ssize(pixels));
+      }
     }
+    device_edge_pixels_.emplace(ctx, edge_pixels_, "pixels next to a neighbour");
+    edge_columns_.emplace(ctx, "columns next to a neighbour", edges * longest_edge_ * part.whole()[2]);
   }
 
   denoise_subsets const& subsets() const noexcept { return subsets_; }
@@ -84,44 +107,21 @@ template <class Context, communicator Comm> class denoising_in_rows {
   view<float, 3> output() const { return held(output_); }
 
   /// Copies the rows of this rank, and fetches those beside them. Collective.
-  void load(view<float const, 3> from, temporary<float, Context> const& to) const {
-    auto const shape = part_.shape();
-    auto* out = to.data() + lead() * row_;
-    for (index_t i = 0; i < shape[0]; ++i)
-      for (index_t j = 0; j < shape[1]; ++j)
-        for (index_t k = 0; k < shape[2]; ++k) *out++ = from(i, j, k);
-    index_t const end = lead() + shape[0];
-    auto const row = [&](index_t i) { return std::span(to.data() + i * row_, static_cast<std::size_t>(row_)); };
-    neighbour_exchange e;
-    if (has_below()) {
-      e.to_below = std::as_bytes(row(lead()));
-      e.from_below = std::as_writable_bytes(row(0));
-    }
-    if (has_above()) {
-      e.to_above = std::as_bytes(row(end - 1));
-      e.from_above = std::as_writable_bytes(row(end));
-    }
-    ranks_.start_exchange("rows beside", e).wait();
-  }
-  void load_input(view<float const, 3> from) const { load(from, input_); }
-  void load_output(view<float const, 3> from) const { load(from, output_); }
-  void store(view<float, 3> to) const {
-    auto const shape = part_.shape();
-    auto const* from = output_.data() + lead() * row_;
-    for (index_t i = 0; i < shape[0]; ++i)
-      for (index_t j = 0; j < shape[1]; ++j)
-        for (index_t k = 0; k < shape[2]; ++k) to(i, j, k) = *from++;
-  }
-  /// Sum of the absolute values of an image, whose rows this rank has. Collective.
-  double norm(view<float const, 3> image) const {
+  void load_input(view<float const, 3> from) { load(from, input_); }
+  void load_output(view<float const, 3> from) { load(from, output_); }
+  void store(view<float, 3> to) const { copy_rows(view<float const, 3>(rows_of_rank(output_)), to, "output"); }
+  /// Sum of the absolute values of the output, in the rows of this rank. Collective.
+  double norm() const {
     std::vector<double> leaves;
     for (index_t b = part_.bands().first; b < part_.bands().end(); ++b) {
       auto const rows = part_.rows_of_band(b);
-      double sum = 0;
-      for (index_t i = rows.first - part_.rows().first; i < rows.end() - part_.rows().first; ++i)
-        for (index_t j = 0; j < image.extent(1); ++j)
-          for (index_t k = 0; k < image.extent(2); ++k) sum += std::abs(static_cast<double>(image(i, j, k)));
-      leaves.push_back(sum);
+      index_t const voxels = rows.count * row_, tasks = ceil_div(voxels, kernel::voxel_block);
+      temporary<double, Context> const sums(ctx_, "norm sums", tasks);
+      launch(ctx_, tasks,
+             kernel::absolute_sum<B>{observe(ctx_, output_) + (rows.first - held_.first) * row_, observe(ctx_, sums),
+                                     voxels});
+      host_copy const partial(ctx_, sums);
+      leaves.push_back(std::accumulate(partial.begin(), partial.end(), 0.0));
     }
     return tree_.sum("norm", leaves, 1)[0];
   }
@@ -161,35 +161,30 @@ template <class Context, communicator Comm> class denoising_in_rows {
   }
   /// Exchanges the new values of a subset's pixels in the rows next to a neighbour.
   void updated(index_t subset) const {
-    auto const& e = edges_[static_cast<std::size_t>(subset)];
     index_t const slices = part_.whole()[2];
-    auto const values = [&](std::vector<std::int32_t> const& pixels) {
-      std::vector<float> out;
-      for (auto const p : pixels) out.insert(out.end(), output_.data() + p * slices, output_.data() + (p + 1) * slices);
-      return out;
+    auto const pixels = [&](edge e) { return edges_[static_cast<std::size_t>(edges * subset + e)]; };
+    auto const room = [&](edge e, bool there) {
+      auto const columns = there ? pixels(e).count : 0;
+      return std::span(edge_columns_->data() + e * longest_edge_ * slices, static_cast<std::size_t>(columns * slices));
     };
-    std::vector<float> to_below, to_above, from_below, from_above;
-    if (has_below()) {
-      to_below = values(e.first_row);
-      from_below.resize(e.below.size() * static_cast<std::size_t>(slices));
-    }
-    if (has_above()) {
-      to_above = values(e.last_row);
-      from_above.resize(e.above.size() * static_cast<std::size_t>(slices));
-    }
-    ranks_.start_exchange("rows of a subset", {std::as_bytes(std::span(to_below)), std::as_bytes(std::span(to_above)),
-                                               std::as_writable_bytes(std::span(from_below)),
-                                               std::as_writable_bytes(std::span(from_above))}).wait();
-    auto const put_values = [&](std::vector<std::int32_t> const& pixels, std::vector<float> const& from) {
-      if (from.empty()) return;
-      auto at = from.begin();
-      for (auto const p : pixels) {
-        std::copy_n(at, slices, output_.data() + p * slices);
-        at += slices;
-      }
+    auto const listed = [&](edge e) { return observe(ctx_, *device_edge_pixels_) + pixels(e).first; };
+    auto const columns = [&](edge e) { return observe(ctx_, *edge_columns_) + e * longest_edge_ * slices; };
+    auto const take = [&](edge e, bool there) {
+      if (there)
+        launch(ctx_, ceil_div(pixels(e).count, kernel::band_batch),
+               kernel::take_columns<B>{observe(ctx_, output_), listed(e), columns(e), slices, pixels(e).count});
+      return room(e, there);
     };
-    put_values(e.below, from_below);
-    put_values(e.above, from_above);
+    auto const put_back = [&](edge e, bool there) {
+      if (there)
+        launch(ctx_, ceil_div(pixels(e).count, kernel::band_batch),
+               kernel::store_columns<B>{columns(e), listed(e), observe(ctx_, device_ones_), observe(ctx_, output_),
+                                        slices, pixels(e).count, 0});
+    };
+    auto const to_below = take(first_row, has_below()), to_above = take(last_row, has_above());
+    messages_.exchange("rows of a subset", to_below, to_above, room(below, has_below()), room(above, has_above()));
+    put_back(below, has_below());
+    put_back(above, has_above());
   }
   template <class F> bool stops(F const& f) const {
     bool mine = false;
@@ -198,10 +193,31 @@ template <class Context, communicator Comm> class denoising_in_rows {
   }
 
  private:
-  /// Pixels of a subset, counted from the first row that is held: in the first and last row of this rank, and in those
-  /// beside them.
-  struct edge_pixels { std::vector<std::int32_t> first_row, last_row, below, above; };
+  /// Rows whose pixels neighbours exchange: the first and the last one of this rank, and those beside them.
+  enum edge : index_t { first_row, last_row, below, above, edges };
 
+  void load(view<float const, 3> from, temporary<float, Context> const& to) {
+    copy_rows(from, rows_of_rank(to), "image");
+    auto const row = [&](index_t i, bool there) {
+      return std::span(to.data() + i * row_, static_cast<std::size_t>(there ? row_ : 0));
+    };
+    index_t const end = lead() + part_.shape()[0];
+    messages_.exchange("rows beside", row(lead(), has_below()), row(end - 1, has_above()), row(0, has_below()),
+                       row(end, has_above()));
+  }
+  /// Copies the rows of this rank, whose voxel columns may have gaps between them.
+  void copy_rows(view<float const, 3> from, view<float, 3> to, char const* name) const {
+    auto const [rows, cols, slices] = part_.shape();
+    auto const in = observe(ctx_, from, name, array_role::argument);
+    auto const out = observe(ctx_, to, name, array_role::output);
+    for (index_t i = 0; i < rows; ++i)
+      launch(ctx_, ceil_div(cols, kernel::copy_slab_columns<B>::batch),
+             kernel::copy_slab_columns<B>{in + i * from.stride(0), out + i * to.stride(0), from.stride(1),
+                                          to.stride(1), slices, cols});
+  }
+  view<float, 3> rows_of_rank(temporary<float, Context> const& memory) const {
+    return {memory.data() + lead() * row_, part_.shape()};
+  }
   bool has_below() const noexcept { return ranks_.rank() > 0; }
   bool has_above() const { return !is_last(ranks_); }
   index_t lead() const { return part_.rows().first - held_.first; }
@@ -210,34 +226,43 @@ template <class Context, communicator Comm> class denoising_in_rows {
   }
   /// Sums over the tasks of a subset, two numbers each. Collective.
   std::array<double, 2> sum(char const* what, index_t subset, temporary<double, Context> const& pairs) const {
+    host_copy const partial(ctx_, pairs);
     std::vector<double> leaves;
     index_t task = 0;
     for (index_t b = 0; b < part_.bands().count; ++b) {
       std::array<double, 2> both{};
       for (; task < band_ends_[static_cast<std::size_t>(subset * part_.bands().count + b)]; ++task)
-        for (std::size_t m = 0; m < 2; ++m) both[m] += pairs.data()[2 * task + static_cast<index_t>(m)];
+        for (std::size_t m = 0; m < 2; ++m) both[m] += partial[2 * task + static_cast<index_t>(m)];
       leaves.insert(leaves.end(), both.begin(), both.end());
     }
     auto const all = tree_.sum(what, leaves, 2);
     return {all[0], all[1]};
   }
 
+  Context const& ctx_;
   Comm const& ranks_;
   tree_sums<Comm> tree_;
   image_rows const& part_;
   index_range held_;
   index_t row_;
   temporary<float, Context> input_, output_;
+  value_messages<Context, Comm> messages_;
   denoise_subsets subsets_;
-  std::vector<index_t> band_ends_;  // tasks of a subset up to the end of a band, (subsets, bands of this rank)
-  std::vector<edge_pixels> edges_;
+  std::vector<index_t> band_ends_;         // tasks of a subset up to the end of a band, (subsets, bands of this rank)
+  std::vector<std::int32_t> edge_pixels_;  // counted from the first row that is held
+  std::vector<index_range> edges_;         // in edge_pixels_, (subsets, edges)
+  index_t longest_edge_ = 0;
+  std::vector<float> ones_;
+  device_table<float, Context> device_ones_;
+  std::optional<device_table<std::int32_t, Context>> device_edge_pixels_;
+  std::optional<temporary<float, Context>> edge_columns_;  // (edges, longest edge, slices)
 };
 
 /// Every row_step-th row, and every step-th column and slice of it, of the image of all ranks, on rank 0; empty on the
 /// others.
-template <communicator Comm>
-std::vector<float> gather_voxels(Comm const& ranks, image_rows const& part, view<float const, 3> image,
-                                 index_t row_step, index_t step) {
+template <class Context, communicator Comm>
+std::vector<float> gather_voxels(Context const& ctx, Comm const& ranks, image_rows const& part,
+                                 view<float const, 3> image, index_t row_step, index_t step) {
   auto const before = [&](index_t row) { return ceil_div(row, row_step); };
   auto const [rows, cols, slices] = part.whole();
   auto const each = static_cast<std::size_t>(ceil_div(cols, step) * ceil_div(slices, step));
@@ -246,9 +271,13 @@ std::vector<float> gather_voxels(Comm const& ranks, image_rows const& part, view
     auto const mine = part.rows();
     index_t const taken = ranks.rank() == 0 ? before(rows) : before(mine.end()) - before(mine.first);
     all.reserve(each * static_cast<std::size_t>(taken));
-    for (index_t i = before(mine.first) * row_step; i < mine.end(); i += row_step)
+    for (index_t i = before(mine.first) * row_step; i < mine.end(); i += row_step) {
+      view<float const, 2> const of_image(image.data() + (i - mine.first) * image.stride(0), {cols, slices},
+                                          {image.stride(1), image.stride(2)});
+      host_view const row(ctx, of_image);
       for (index_t j = 0; j < cols; j += step)
-        for (index_t k = 0; k < slices; k += step) all.push_back(image(i - mine.first, j, k));
+        for (index_t k = 0; k < slices; k += step) all.push_back(row(j, k));
+    }
   });
   if (ranks.rank() > 0) {
     ranks.send("sampled voxels", std::as_bytes(std::span(all)), 0);
@@ -264,7 +293,8 @@ std::vector<float> gather_voxels(Comm const& ranks, image_rows const& part, view
 }
 
 /// The values on which ranks must agree.
-inline std::vector<common_value> common_values(image_rows const& part, denoise_options const& o) {
+/// @param device  whether this rank has its rows on a device
+inline std::vector<common_value> common_values(image_rows const& part, denoise_options const& o, bool device) {
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
   std::int64_t const mask = o.use_ror_mask ? of(make_mask(part.whole()[0], part.whole()[1], *o.use_ror_mask)) : 0;
   return {{"the shape of the image", of(part.whole())},
@@ -279,14 +309,16 @@ inline std::vector<common_value> common_values(image_rows const& part, denoise_o
           {"granularity", o.granularity},
           {"max_iterations", o.max_iterations},
           {"stop_threshold_change_pct", of(o.stop_threshold_change_pct)},
-          {"seed", o.seed}};
+          {"seed", o.seed},
+          {"having the rows on a device", device ? 1 : 0}};
 }
 
 }  // namespace detail
 
 /// mbirk::qggmrf_denoise, by several ranks that have some pixel rows of the image each. Collective.
 ///
-/// @param ctx      execution (on the host) and instrumentation
+/// @param ctx      execution and instrumentation; on a device the arrays of the rank are in its memory, and the call
+///                 waits for every line search.
 /// @param ranks    a communicator: self, mpi, or either one counted.
 /// @param part     the rows of this rank: image_rows(shape, ranks.rank(), ranks.size()).
 /// @param image    (rows of the rank, cols, slices).
@@ -305,7 +337,7 @@ template <execution_policy Exec, instrumentation_policy Instr, communicator Comm
 denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, Comm const& ranks, image_rows const& part,
                               view<float const, 3> image, denoise_options const& options, view<float, 3> output) {
   using Context = context<Exec, Instr>;
-  static_assert(Context::backend::has_data && !on_device<Context>, "ranks denoise on the host");
+  static_assert(Context::backend::has_data);
   constexpr char const* name = "qggmrf_denoise";
   std::vector<common_value> values;
   agree(ranks, [&] {
@@ -314,7 +346,7 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, Comm const& ranks
     require(part.is_of(ranks.rank(), ranks.size()), [&] {
       return mbirk::detail::message(name, ": the rows are those of another rank or number of ranks");
     });
-    values = detail::common_values(part, options);
+    values = detail::common_values(part, options, on_device<Context>);
   });
   require_same(ranks, values, name);
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, image.size() * options.max_iterations});
@@ -330,19 +362,20 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, Comm const& ranks
     record.subsets = partition.subsets;
     record.warnings = partition.warnings;
     made.emplace(ctx, ranks, part, partition);
+    mbirk::detail::denoiser<Context> const here(ctx, image, output, options);
     auto const finite = [&](view<float const, 3> v, char const* what) {
-      for (index_t i = 0; i < v.extent(0); ++i)
-        for (index_t j = 0; j < v.extent(1); ++j)
-          for (index_t k = 0; k < v.extent(2); ++k)
-            require(std::isfinite(v(i, j, k)), [&] {
-              return mbirk::detail::message(name, ", rows from ", part.rows().first, " on: ", what, "(", i, ", ", j,
-                                            ", ", k, ") is ", v(i, j, k), ", expected finite values");
-            });
+      auto const all = here.template measure<false>(here.cylinders(v, what));
+      require(std::isfinite(all.sum), [&] {
+        return mbirk::detail::message(
+            name, ", rows from ", part.rows().first, " on: ",
+            mbirk::detail::first_bad(ctx, v, what, [](float x) { return !std::isfinite(x); }),
+            ", expected finite values");
+      });
     };
     finite(image, "image");
     if (options.init_image) finite(*options.init_image, "init_image");
   });
-  auto const& mine = *made;
+  auto& mine = *made;
   auto const start = options.init_image.value_or(image);
   mine.load_input(image);
   mine.load_output(start);
@@ -352,13 +385,12 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, Comm const& ranks
   auto const estimate = [&](std::optional<double> const& given, index_t row_step, index_t step, auto const& find) {
     double found = given.value_or(0);
     if (given) return found;
-    auto const voxels = detail::gather_voxels(ranks, part, image, row_step, step);
+    auto const voxels = detail::gather_voxels(ctx, ranks, part, image, row_step, step);
     agree(ranks, [&] {
       if (ranks.rank() > 0) return;
       index_t const c = ceil_div(cols, step), s = ceil_div(slices, step);
-      typename denoiser::image const sample{
-          observe(ctx, voxels.data(), {"image sample", array_role::temporary, std::ssize(voxels)}),
-          ceil_div(rows, row_step), c, s, c * s, s};
+      device_table const sampled(ctx, voxels, "image sample");
+      typename denoiser::image const sample{observe(ctx, sampled), ceil_div(rows, row_step), c, s, c * s, s};
       found = find(sample, run.template measure<false>(sample));
     });
     ranks.broadcast("sigmas", std::as_writable_bytes(std::span(&found, 1)), 0);
@@ -371,7 +403,7 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, Comm const& ranks
       estimate(options.sigma_x, mbirk::detail::sampling_step(rows), 1, [&](auto const& sample, auto const& m) {
         return run.scale_of(sample, m, record.sigma_noise);
       });
-  run.iterate(mine, mine.subsets(), record, mine.norm(start));
+  run.iterate(mine, mine.subsets(), record, mine.norm());
   mine.store(output);
   return record;
 }

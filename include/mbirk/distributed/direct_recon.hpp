@@ -90,14 +90,15 @@ void fdk_of_views(Context const& ctx, Comm const& ranks, cone_views const& part,
     if (owner != ranks.rank()) continue;
     launch(ctx, ceil_div(count, kernel::band_batch),
            kernel::store_columns<B>{
-               observe(ctx, columns.data(), {"part of the image", array_role::temporary, count * g.slices}),
-               observe(ctx, *device_listed) + (pixels.data() - listed.data()), observe(ctx, *device_factors),
-               observe(ctx, image, "recon", array_role::output), g.slices, count, part.rows().first * g.recon_cols});
+               columns.observe_in(ctx), observe(ctx, *device_listed) + (pixels.data() - listed.data()),
+               observe(ctx, *device_factors), observe(ctx, image, "recon", array_role::output), g.slices, count,
+               part.rows().first * g.recon_cols});
   }
 }
 
 /// The values of the scan on which ranks must agree.
-inline std::vector<common_value> common_values(cone_views const& part) {
+/// @param device  whether this rank has its views on a device
+inline std::vector<common_value> common_values(cone_views const& part, bool device) {
   auto const& p = part.parameters();
   auto const& g = part.whole().geometry();
   auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
@@ -110,7 +111,8 @@ inline std::vector<common_value> common_values(cone_views const& part) {
           {"the angles", of(part.whole().angles())},
           {"helical_z_shifts", of(p.helical_z_shifts)},
           {"the mask", of(part.whole().mask())},
-          {"the instruction set", of(instruction_set())}};
+          {"the instruction set", of(instruction_set())},
+          {"having the views on a device", device ? 1 : 0}};
 }
 
 /// @throws parameter_error if the views are those of another rank
@@ -132,7 +134,8 @@ template <class T> void require_dense(view<T, 3> const& v, char const* operation
 
 /// mbirk::fdk_recon, by several ranks that have some views each and receive some rows of the image each. Collective.
 ///
-/// @param ctx       execution (on the host) and instrumentation. The call returns when this rank's part is complete.
+/// @param ctx       execution and instrumentation; on a device the arrays of the rank are in its memory. The call
+///                  returns when this rank's part is complete, on a device when it is queued.
 /// @param ranks     a communicator: self, mpi, or either one counted.
 /// @param part      the views of this rank: cone_views(parameters, ranks.rank(), ranks.size()).
 /// @param sinogram  (views of the rank, rows, channels), dense, line integrals; all views of all ranks equally spaced
@@ -152,7 +155,7 @@ void fdk_recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views co
                view<float const, 3> sinogram, view<float, 3> image, filter_options const& options = {},
                std::vector<std::string>* warnings = nullptr) {
   using Context = context<Exec, Instr>;
-  static_assert(!on_device<Context>, "distributed reconstructions run on the host");
+  static_assert(Context::backend::has_data);
   constexpr char const* name = "fdk_recon";
   std::vector<common_value> values;
   agree(ranks, [&] {
@@ -162,7 +165,7 @@ void fdk_recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views co
     detail::require_dense(sinogram, name, "sinogram");
     detail::require_dense(image, name, "image");
     detail::require_part(ranks, part, name);
-    values = detail::common_values(part);
+    values = detail::common_values(part, on_device<Context>);
     values.push_back({"the filter", fingerprint(options.name, static_cast<int>(options.taps),
                                                 static_cast<int>(options.method)).value()});
   });

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -28,8 +27,9 @@ namespace mbirk::distributed {
 /// wait for this one, and messages may be in flight, so that the communicator cannot be used again.
 class mpi {
  public:
-  /// Collective. @throws communication_error
-  explicit mpi(MPI_Comm ranks) {
+  /// Collective. @param piece  bytes of the largest message, at most 2^31 - 1: larger data are sent in several
+  /// @throws communication_error
+  explicit mpi(MPI_Comm ranks, std::size_t piece = std::size_t{1} << 30) : piece_(piece) {
     MPI_Comm copy = MPI_COMM_NULL;
     check(MPI_Comm_dup(ranks, &copy), "MPI_Comm_dup");
     comm_ = std::shared_ptr<MPI_Comm>(new MPI_Comm(copy), [](MPI_Comm* c) {
@@ -47,10 +47,8 @@ class mpi {
 
   void all_gather(char const* what, std::span<std::byte const> mine, std::span<index_t const> bytes,
                   std::span<std::byte> all) const {
-    index_t const most = std::numeric_limits<int>::max();
-    require<communication_error>(std::accumulate(bytes.begin(), bytes.end(), index_t{0}) <= most, [&] {
-      return mbirk::detail::message(what, ": more than ", most, " bytes in MPI_Allgatherv");
-    });
+    if (std::accumulate(bytes.begin(), bytes.end(), index_t{0}) > static_cast<index_t>(piece_))
+      return gather_in_pieces(what, mine, bytes, all);
     std::vector<int> counts(bytes.begin(), bytes.end()), places(bytes.size(), 0);
     std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
     check(MPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), counts.data(), places.data(),
@@ -128,8 +126,17 @@ class mpi {
 
  private:
   static constexpr int send_tag = 0, exchange_tag = 1;
-  static constexpr std::size_t piece = std::size_t{1} << 30;  // counts of MPI are ints
 
+  /// all_gather of more bytes than a count of MPI can say.
+  void gather_in_pieces(char const* what, std::span<std::byte const> mine, std::span<index_t const> bytes,
+                        std::span<std::byte> all) const {
+    for (int r = 0; r < size_; ++r) {
+      auto const part = all.first(static_cast<std::size_t>(bytes[static_cast<std::size_t>(r)]));
+      all = all.subspan(part.size());
+      if (r == rank_) std::ranges::copy(mine, part.begin());
+      broadcast(what, part, r);
+    }
+  }
   static void check(int code, char const* call) {
     if (code == MPI_SUCCESS) return;
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -137,11 +144,12 @@ class mpi {
     MPI_Error_string(code, text, &length);
     throw communication_error(std::string(call) + " failed: " + text, source_location::current());
   }
-  template <class Span, class F> static void pieces(Span data, F const& f) {
-    for (std::size_t at = 0; at < data.size(); at += piece) f(data.subspan(at, std::min(piece, data.size() - at)));
+  template <class Span, class F> void pieces(Span data, F const& f) const {
+    for (std::size_t at = 0; at < data.size(); at += piece_) f(data.subspan(at, std::min(piece_, data.size() - at)));
   }
 
   std::shared_ptr<MPI_Comm> comm_;
+  std::size_t piece_;  // counts of MPI are ints
   int rank_ = 0, size_ = 1;
 };
 static_assert(communicator<mpi>);

@@ -2,7 +2,6 @@
 // views and some pixel rows of the image.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,11 +22,6 @@ template <class Context, communicator Comm>
 using slab_solver = mbirk::detail::vcd_solver<Context, parallel_geometry, slab_part<Comm>>;
 template <class Context, communicator Comm>
 using solver_of_views = mbirk::detail::vcd_solver<Context, cone_geometry, part_of_views<Comm>>;
-
-/// Distributed reconstructions need the values that they send. Where ranks have views, they run on the host.
-template <class Context, class Geometry>
-inline constexpr bool runs_in_ranks =
-    Context::backend::has_data && (std::same_as<Geometry, parallel_geometry> || !on_device<Context>);
 
 /// The values of the scan on which ranks must agree.
 /// @param device  whether this rank has its slab on a device
@@ -127,7 +121,7 @@ void check_ranks(Comm const& ranks, cone_views const& part, Solver const& solver
     require_part(ranks, part, operation);
     require_dense(sinogram, operation, "sinogram");
     more();
-    return common_values(part);
+    return common_values(part, Solver::runs_on_device);
   });
 }
 
@@ -161,7 +155,7 @@ template <execution_policy Exec, instrumentation_policy Instr, communicator Comm
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_slab const& slab,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
                 recon_options const& options = {}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>, parallel_geometry>);
+  static_assert(context<Exec, Instr>::backend::has_data);
   detail::slab_part const part(ranks, slab);
   detail::slab_solver<context<Exec, Instr>, Comm> const run(ctx, part, slab.scan(), sinogram, weights, image, options,
                                                             "recon");
@@ -180,7 +174,7 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
                    view<float const, 3> prox_input, view<float const, 3> sinogram,
                    std::optional<view<float const, 3>> weights, view<float, 3> image,
                    recon_options const& options = {{.max_iterations = 3}}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>, parallel_geometry>);
+  static_assert(context<Exec, Instr>::backend::has_data);
   detail::slab_part const part(ranks, slab);
   detail::slab_solver<context<Exec, Instr>, Comm> const run(ctx, part, slab.scan(), sinogram, weights, image, options,
                                                             "prox_map");
@@ -200,18 +194,19 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
 /// @param image     (rows of the rank, cols, slices), dense; overwritten with x.
 /// @param options   as in parallel beam above, with init_recon of the rows of the rank; resume: state_of_views of the
 ///                  state of the whole. slice_damping is on unless it is switched off, as in mbirk::recon.
-/// All else as in parallel beam.
+/// All else as in parallel beam; on a device, messages go through the host.
 /// Cost: as recon of the views of the rank; voxels are updated by the rank that has them. Memory besides: the direction
 /// of all pixels of the largest subset, and some arrays of 2048 to 4095 of its pixels, or of a sixteenth if that is
 /// more. Traffic of a rank: for each subset 4 bytes a voxel of the other ranks, 4 a voxel of its own (8 with
 /// positivity), 24 bytes, and with damping 16 bytes a slice; all but the second up to three times as much where the
 /// number of ranks is no power of two. The image and the log have the same bits for every number of ranks, up to 16,
-/// and of threads; they agree with mbirk::recon, which adds the views in another order, to float32 rounding.
+/// and of threads; they agree with mbirk::recon, which adds the views in another order, to float32 rounding. On devices
+/// they have the same bits for every number of ranks, too, and agree with those of the host to that rounding.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
                 recon_options const& options = {}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>, cone_geometry>);
+  static_assert(context<Exec, Instr>::backend::has_data);
   detail::part_of_views const mine(ranks, part);
   auto const scan = part.scan();
   detail::solver_of_views<context<Exec, Instr>, Comm> const run(ctx, mine, scan, sinogram, weights, image, options,
@@ -231,7 +226,7 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, cone_view
                    view<float const, 3> prox_input, view<float const, 3> sinogram,
                    std::optional<view<float const, 3>> weights, view<float, 3> image,
                    recon_options const& options = {{.max_iterations = 3}}) {
-  static_assert(detail::runs_in_ranks<context<Exec, Instr>, cone_geometry>);
+  static_assert(context<Exec, Instr>::backend::has_data);
   detail::part_of_views const mine(ranks, part);
   auto const scan = part.scan();
   detail::solver_of_views<context<Exec, Instr>, Comm> const run(ctx, mine, scan, sinogram, weights, image, options,

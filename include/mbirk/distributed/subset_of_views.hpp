@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -46,18 +45,29 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     device_plan<Context> plan;
   };
   /// Pixels of a row beside those of this rank.
-  struct row_beside {
-    index_t first_entry = 0;           ///< of the subset
-    std::vector<std::int32_t> pixels;  ///< counted from the first row that the rank holds
-    std::vector<kernel::entry_range> ranges;
+  class row_beside {
+    std::vector<std::int32_t> listed_;
+    std::vector<kernel::entry_range> cuts_;
+
+   public:
+    row_beside(Context const& ctx, index_t first, std::vector<std::int32_t> listed)
+        : listed_(std::move(listed)),
+          cuts_(kernel::chunk_without_splitting_duplicates(listed_, kernel::group_pixels)),
+          first_entry(first),
+          pixels(ctx, listed_, "row beside"),
+          ranges(ctx, cuts_, "ranges of pixels") {}
+
+    index_t first_entry;                         ///< of the subset
+    device_table<std::int32_t, Context> pixels;  ///< counted from the first row that the rank holds
+    device_table<kernel::entry_range, Context> ranges;
   };
 
   template <class Part>
   subset_of_views(Context const& ctx, Part const& part, std::span<std::int32_t const> ascending, index_t rows,
                   index_t cols, index_t slices, bool damped)
       : vcd_subset<Context>(ctx, part, ascending, rows, cols, slices, damped),
-        local_(make_local(part.views(), ascending, rows, cols, slices)),
-        own_(ctx, local_.pixels, std::move(local_.plan), std::move(local_.cuts), damped) {
+        local_(make_local(part.views(), ascending, rows, cols, slices, damped)),
+        own_(ctx, local_.pixels, std::move(local_.plan), std::move(local_.cuts), std::move(local_.small_groups)) {
     auto const& views = part.views();
     for (index_t n = 0, count = pieces_of_subset(std::ssize(ascending)); n < count; ++n) {
       auto const bands = part_of(row_bands, n, count);
@@ -75,7 +85,7 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
       auto const entries = entries_of(ascending, views.rows(r), cols);
       entries_of_ranks_.push_back(entries.last - entries.first);
     }
-    add_rows_beside(views, ascending, cols);
+    add_rows_beside(ctx, views, ascending, cols);
   }
 
   /// The pixels of this rank, counted from its first row.
@@ -90,7 +100,8 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     return most;
   }
   std::vector<index_t> const& entries_of_ranks() const noexcept { return entries_of_ranks_; }
-  std::array<row_beside, 2> const& rows_beside() const noexcept { return beside_; }
+  /// None, one or two.
+  std::deque<row_beside> const& rows_beside() const noexcept { return beside_; }
 
  private:
   /// The pixels of this rank, band by band.
@@ -98,6 +109,7 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     std::vector<std::int32_t> pixels;
     kernel::pixel_plan plan;
     std::vector<kernel::entry_range> cuts;
+    std::vector<kernel::pixel_group> small_groups;  // on a device
     std::vector<index_t> band_groups{0}, band_ranges{0};
   };
 
@@ -106,8 +118,10 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     return {firsts[at], firsts[at + 1] - firsts[at]};
   }
   static local_list make_local(cone_views const& views, std::span<std::int32_t const> ascending, index_t rows,
-                               index_t cols, index_t slices) {
+                               index_t cols, index_t slices, bool damped) {
     local_list local;
+    // Tasks have as many pixels on every rank, however many ranks there are.
+    index_t const of_task = pixels_of_direction_task(ceil_div(std::ssize(ascending), row_bands), damped);
     index_t const first_row = views.rows().first;
     auto const [first, end] = entries_of(ascending, views.rows(), cols);
     for (index_t e = first; e < end; ++e)
@@ -131,30 +145,32 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
       local.plan.groups.insert(local.plan.groups.end(), plan.groups.begin(), plan.groups.end());
       for (auto const& [begin, last] : kernel::chunk_without_splitting_duplicates(pixels, kernel::group_pixels))
         local.cuts.push_back({at + begin, at + last});
-      local.band_groups.push_back(std::ssize(local.plan.groups));
+      if constexpr (on_device<Context>) append_pixel_groups(local.small_groups, at, std::ssize(pixels), of_task);
+      local.band_groups.push_back(std::ssize(on_device<Context> ? local.small_groups : local.plan.groups));
       local.band_ranges.push_back(std::ssize(local.cuts));
     }
     local.plan.finish();
     return local;
   }
-  void add_rows_beside(cone_views const& views, std::span<std::int32_t const> ascending, index_t cols) {
+  void add_rows_beside(Context const& ctx, cone_views const& views, std::span<std::int32_t const> ascending,
+                       index_t cols) {
     auto const mine = views.rows(), held = views.by_bands().rows_with_neighbours();
-    auto const add = [&](row_beside& to, index_t row) {
+    auto const add = [&](index_t row) {
       auto const [first, end] = entries_of(ascending, {row, 1}, cols);
-      to.first_entry = first;
+      std::vector<std::int32_t> pixels;
       for (index_t e = first; e < end; ++e)
-        to.pixels.push_back(static_cast<std::int32_t>(ascending[static_cast<std::size_t>(e)] - held.first * cols));
-      to.ranges = kernel::chunk_without_splitting_duplicates(to.pixels, kernel::group_pixels);
+        pixels.push_back(static_cast<std::int32_t>(ascending[static_cast<std::size_t>(e)] - held.first * cols));
+      beside_.emplace_back(ctx, first, std::move(pixels));
     };
-    if (held.first < mine.first) add(beside_[0], held.first);
-    if (mine.end() < held.end()) add(beside_[1], mine.end());
+    if (held.first < mine.first) add(held.first);
+    if (mine.end() < held.end()) add(mine.end());
   }
 
   local_list local_;
   vcd_subset<Context> own_;  // refers to the pixels of local_
   std::deque<piece> pieces_;
   std::vector<index_t> entries_of_ranks_;
-  std::array<row_beside, 2> beside_;
+  std::deque<row_beside> beside_;
 };
 
 /// The direction of the subset that is being updated: that of the pixels of this rank, and that of all pixels.
@@ -163,11 +179,11 @@ template <class Context, communicator Comm> class step_of_views {
   template <class Part, class Subsets>
   step_of_views(Context const& ctx, Part const& part, Subsets const& subsets, index_t pixels, index_t slices,
                 bool damped)
-      : ranks_(part.ranks()),
-        slices_(slices),
+      : slices_(slices),
         direction_(ctx, "direction of the rank", most(subsets, [](auto const& s) { return s.own().size(); }) * slices),
         curvature_(ctx, "curvature", damped ? direction_.size() : 0),
         shared_(ctx, "direction", pixels * slices),
+        messages_(ctx, part.ranks(), shared_.size()),
         tree_(ctx, part.ranks(), part.views(), most(subsets, [](auto const& s) { return s.most_columns(); }), slices) {
   }
 
@@ -175,14 +191,10 @@ template <class Context, communicator Comm> class step_of_views {
   temporary<float, Context> const& direction() const noexcept { return direction_; }
   temporary<float, Context> const& curvature() const noexcept { return curvature_; }
   /// Makes shared() the direction of all pixels. Collective.
-  void share(subset_of_views<Context> const& subset) const {
-    auto bytes = subset.entries_of_ranks();
-    for (auto& n : bytes) n *= slices_ * static_cast<index_t>(sizeof(float));
-    auto const floats = [&](auto const& array, index_t pixels) {
-      return std::span(array.data(), static_cast<std::size_t>(pixels * slices_));
-    };
-    ranks_.all_gather("direction", std::as_bytes(floats(direction_, subset.own().size())), bytes,
-                      std::as_writable_bytes(floats(shared_, subset.size())));
+  void share(subset_of_views<Context> const& subset) {
+    auto floats = subset.entries_of_ranks();
+    for (auto& n : floats) n *= slices_;
+    messages_.all_gather("direction", direction_.data(), std::move(floats), shared_.data());
   }
   temporary<float, Context> const& shared() const noexcept { return shared_; }
   view_tree<Context, Comm>& tree() noexcept { return tree_; }
@@ -194,9 +206,9 @@ template <class Context, communicator Comm> class step_of_views {
     return found;
   }
 
-  Comm const& ranks_;
   index_t slices_;
   temporary<float, Context> direction_, curvature_, shared_;
+  value_messages<Context, Comm> messages_;
   view_tree<Context, Comm> tree_;
 };
 

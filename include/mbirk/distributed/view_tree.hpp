@@ -7,12 +7,13 @@
 #include <bit>
 #include <cstddef>
 #include <deque>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "mbirk/distributed/agreement.hpp"
+#include "mbirk/distributed/value_messages.hpp"
 #include "mbirk/distributed/views.hpp"
+#include "mbirk/kernel/shared/error_sinogram.hpp"
 #include "mbirk/kernel/shared/pixel_band.hpp"
 #include "mbirk/launch.hpp"
 
@@ -101,6 +102,23 @@ struct tree_piece {
   index_t columns_of(int rank) const { return cuts[static_cast<std::size_t>(rank) + 1] - first_of(rank); }
 };
 
+/// to = from, of `count` floats.
+template <class Context>
+void copy_floats(Context const& ctx, typename Context::backend::template cursor<float const> from,
+                 typename Context::backend::template cursor<float> to, index_t count) {
+  launch(ctx, ceil_div(count, kernel::voxel_block),
+         kernel::copy_values<typename Context::backend>{from, to, count});
+}
+
+/// Voxel columns in one of the arrays of a view_tree.
+template <class Context> struct summed_columns {
+  temporary<float, Context> const* array = nullptr;
+  index_t first = 0, floats = 0;
+
+  auto observe_in(Context const& ctx) const { return observe(ctx, *array) + first; }
+  float const* data() const noexcept { return array->data() + first; }
+};
+
 /// Sums of voxel columns, which the ranks that have the pixels need.
 template <class Context, communicator Comm> class view_tree {
   using B = typename Context::backend;
@@ -109,7 +127,12 @@ template <class Context, communicator Comm> class view_tree {
   /// @param columns  of the largest piece
   /// @throws allocation_error
   view_tree(Context const& ctx, Comm const& ranks, cone_views const& part, index_t columns, index_t slices)
-      : ctx_(ctx), ranks_(ranks), part_(part), slices_(slices), mine_(subtrees_of(part.ranges(ranks.rank()))) {
+      : ctx_(ctx),
+        ranks_(ranks),
+        part_(part),
+        slices_(slices),
+        messages_(ctx, ranks, ranks.size() > 1 ? columns * slices : 0),
+        mine_(subtrees_of(part.ranges(ranks.rank()))) {
     for (index_t n = 0; n < arrays(part, ranks.rank()); ++n)
       memory_.emplace_back(ctx, "part of the image", columns * slices);
     for (auto const& m : memory_) (subtrees_.size() < mine_.size() ? subtrees_ : levels_).push_back(&m);
@@ -126,24 +149,23 @@ template <class Context, communicator Comm> class view_tree {
   }
 
   /// Adds up the columns of a piece over all ranges. @param leaf  (range, array) computes those of a range of this rank
-  /// @return the columns of this rank, until the next call
-  template <class Leaf> std::span<float const> add(char const* what, tree_piece const& piece, Leaf const& leaf) {
+  /// @return the columns of this rank, until the next call; nothing if it is none of the owners
+  template <class Leaf> summed_columns<Context> add(char const* what, tree_piece const& piece, Leaf const& leaf) {
     pixels_ = piece.columns();
     for (std::size_t n = 0; n < mine_.size(); ++n) {
       add_up(mine_[n], 0, leaf);
       std::swap(subtrees_[n], levels_[0]);
     }
-    std::span<float const> found;
+    summed_columns<Context> found;
     for (auto r = static_cast<int>(piece.owners.first); r < static_cast<int>(piece.owners.end()); ++r) {
-      auto const of_owner = [&](temporary<float, Context> const& array) {
-        return std::span(array.data() + piece.first_of(r) * slices_,
-                         static_cast<std::size_t>(piece.columns_of(r) * slices_));
+      auto const of_owner = [&](temporary<float, Context> const& array) -> summed_columns<Context> {
+        return {&array, piece.first_of(r) * slices_, piece.columns_of(r) * slices_};
       };
       if (r == ranks_.rank()) {
         pixels_ = piece.columns_of(r);
         found = collect(what, tree_root, 0, of_owner);
       } else {
-        for (auto const* sum : subtrees_) ranks_.send(what, std::as_bytes(of_owner(*sum)), r);
+        for (auto const* sum : subtrees_) messages_.send(what, of_owner(*sum).data(), of_owner(*sum).floats, r);
       }
     }
     return found;
@@ -169,19 +191,18 @@ template <class Context, communicator Comm> class view_tree {
   }
   /// Computes the sum of a node, of which other ranks may have parts, for the columns of this rank.
   template <class OfOwner>
-  std::span<float const> collect(char const* what, index_range const& node, std::size_t level, OfOwner const& mine) {
-    auto const& to = level_array(level);
-    std::span const sum(to.data(), static_cast<std::size_t>(pixels_ * slices_));
+  summed_columns<Context> collect(char const* what, index_range const& node, std::size_t level, OfOwner const& mine) {
+    summed_columns<Context> const sum{&level_array(level), 0, pixels_ * slices_};
     for (int r = 0; r < ranks_.size(); ++r) {
       if (!has(part_, r, node)) continue;
       if (r != ranks_.rank()) {
-        ranks_.receive(what, std::as_writable_bytes(sum), r);
+        messages_.receive(what, sum.array->data(), sum.floats, r);
         return sum;
       }
       auto const own = std::find_if(mine_.begin(), mine_.end(), [&](auto const& n) { return n.first == node.first; });
-      std::span<float const> const here = mine(*subtrees_[static_cast<std::size_t>(own - mine_.begin())]);
+      auto const here = mine(*subtrees_[static_cast<std::size_t>(own - mine_.begin())]);
       if (node.count == view_ranges) return here;  // nothing is to be added
-      std::copy(here.begin(), here.end(), sum.begin());
+      copy_floats(ctx_, here.observe_in(ctx_), sum.observe_in(ctx_), sum.floats);
       return sum;
     }
     collect(what, left_of(node), level, mine);
@@ -200,6 +221,7 @@ template <class Context, communicator Comm> class view_tree {
   Comm const& ranks_;
   cone_views const& part_;
   index_t slices_, pixels_ = 0;
+  value_messages<Context, Comm> messages_;
   std::vector<index_range> mine_;
   std::deque<temporary<float, Context>> memory_;
   std::vector<temporary<float, Context> const*> subtrees_, levels_;

@@ -64,17 +64,22 @@
   X(kernel::no_scratch, kernel::copy_slab_columns<B>)                                      \
   X(kernel::no_scratch, kernel::vcd_unit_update<B>)
 
-#define MBIRK_RECON_DEVICE_KERNELS(X, B)                                                                            \
-  X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, false, true>>, kernel::no_scratch>) \
-  X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, true, true>>, kernel::no_scratch>)  \
-  X(kernel::on_warps<kernel::add_columns<B>, kernel::no_scratch>)                                                   \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::denoise_line_search>, kernel::no_scratch>)                    \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<1>>, kernel::no_scratch>)                          \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                          \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<3>>, kernel::no_scratch>)                          \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::vcd_line_search>, kernel::no_scratch>)                        \
-  X(kernel::on_warps<kernel::absolute_unit_sums<B>, kernel::no_scratch>)                                            \
-  X(kernel::on_warps<kernel::copy_slab_columns<B>, kernel::no_scratch>)                                             \
+#define MBIRK_RECON_DEVICE_KERNELS(X, B, S)                                                                            \
+  X(kernel::on_warps<kernel::absolute_unit_sums<B>, kernel::no_scratch>)                                               \
+  X(kernel::on_warps<kernel::add_columns<B>, kernel::no_scratch>)                                                      \
+  X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, false, true>>, kernel::no_scratch>)    \
+  X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, true, true>>, kernel::no_scratch>)     \
+  X(kernel::on_warps<kernel::copy_slab_columns<B>, kernel::no_scratch>)                                                \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::denoise_line_search>, kernel::no_scratch>)                       \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<1>>, kernel::no_scratch>)                             \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                             \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<3>>, kernel::no_scratch>)                             \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::vcd_line_search>, kernel::no_scratch>)                           \
+  X(kernel::on_warps<kernel::move_columns<B>, kernel::no_scratch>)                                                     \
+  X(kernel::on_warps<kernel::store_columns<B>, kernel::no_scratch>)                                                    \
+  X(kernel::on_warps<kernel::take_columns<B>, kernel::no_scratch>)                                                     \
+  X(kernel::on_warps<kernel::vcd_damped_gradient<B, kernel::band_prior<B, kernel::qggmrf_cylinder<B>>>, S>)            \
+  X(kernel::on_warps<kernel::vcd_direction<B, kernel::band_prior<B, kernel::qggmrf_cylinder<B>>>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::vcd_direction<B, kernel::slab_prior<B, kernel::qggmrf_cylinder<B>>>, kernel::no_scratch>)
 
 #define MBIRK_RECON_OF(X, C, G)                                                                                \

@@ -37,7 +37,9 @@ struct counted_run {
 struct chrome_options {
   std::size_t max_events = 500'000;  ///< viewers fail at about twice this number
   std::string process = "mbirk";
-  int process_id = 1;                             ///< process id of the host; device n has 1000 + n
+  int process_id = 1;                             ///< process id of the host
+  int device_process_id = 1000;                   ///< process id of device 0; device n has n more
+  std::int64_t shift = 0;                         ///< nanoseconds that are added to all times
   std::vector<std::string> devices{"device 0"};   ///< names of the devices
   std::vector<int> device_of_stream = {};         ///< device of each stream; 0 for streams beyond the end
   std::vector<counted_run> counts = {};
@@ -119,7 +121,8 @@ class chrome_writer {
     return track_of(e) < tracks_.size() ? process_of(tracks_[track_of(e)]) : options_.process_id;
   }
   int process_of(instrument::trace_track const& t) const {
-    return t.kind == instrument::track_kind::stream ? 1000 + device_of(t) : options_.process_id;
+    return t.kind == instrument::track_kind::stream ? options_.device_process_id + device_of(t)
+                                                           : options_.process_id;
   }
   int device_of(instrument::trace_track const& t) const {
     auto const n = static_cast<std::size_t>(t.index);
@@ -268,7 +271,7 @@ class chrome_writer {
   }
   std::string head(char const* phase, std::size_t k, std::int64_t time) const {
     return head(phase, process_of(events_[k])) + ",\"tid\":" + std::to_string(tid_[row_of_[k]]) +
-           ",\"ts\":" + microseconds(time);
+           ",\"ts\":" + microseconds(time + options_.shift);
   }
 
   void write_tracks() {
@@ -382,14 +385,15 @@ class chrome_writer {
       write_counter(process_of(e), e.begin, e.name, "value", e.detail ? e.detail : std::to_string(e.value));
   }
   void write_counter(int pid, std::int64_t time, std::string_view name, char const* series, std::string const& value) {
-    line(head("C", pid) + ",\"ts\":" + microseconds(time) + ",\"name\":" + json_string(name) + ",\"args\":{\"" +
-         series + "\":" + value + "}}");
+    line(head("C", pid) + ",\"ts\":" + microseconds(time + options_.shift) + ",\"name\":" + json_string(name) +
+         ",\"args\":{\"" + series + "\":" + value + "}}");
   }
 
   chrome_options const& options_;
   std::span<event const> events_;
   std::vector<instrument::trace_track> tracks_;
-  std::uint64_t dropped_, left_out_ = 0, arrow_ids_ = 0;
+  std::uint64_t dropped_, left_out_ = 0;
+  std::uint64_t arrow_ids_ = static_cast<std::uint64_t>(options_.process_id - 1) << 32;  // no other process has them
   std::vector<std::size_t> order_, parent_, row_of_, tid_;  // parent_ and row_of_ are indexed by event, tid_ by row
   std::vector<row> rows_;
   std::unordered_map<std::uint64_t, std::size_t> launch_of_;
@@ -401,6 +405,20 @@ class chrome_writer {
 };
 
 }  // namespace detail
+
+/// Traces of several processes as one. Each was made by to_chrome_trace, with process ids of its own and times of one
+/// clock; otherData is that of the first.
+inline std::string merge_chrome_traces(std::span<std::string const> traces) {
+  constexpr std::string_view begin = "\"traceEvents\":[\n", end = "\n]}\n";
+  std::string all;
+  for (auto const& text : traces) {
+    auto const at = text.find(begin) + begin.size();
+    if (all.empty()) all = text.substr(0, at);
+    else all += ",\n";
+    all.append(text, at, text.size() - end.size() - at);
+  }
+  return all + std::string(end);
+}
 
 /// The trace as JSON: processes; a row for each thread, worker and stream; spans with their numbers as arguments;
 /// arrows from launches and operations to kernels; counters. If a device was traced, call trace.finish() first.

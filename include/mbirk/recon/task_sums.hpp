@@ -139,9 +139,7 @@ template <class Context, class P> class task_sums {
 
   /// How the tasks of a pass over voxel columns share their slices.
   kernel::slice_pieces pieces_of(index_t ranges) const {
-    if constexpr (on_device<Context>)
-      return kernel::pieces_for_device(ranges, slices_, padded_slices_, B::lanes);
-    else return {slices_, padded_slices_, padded_slices_};
+    return column_pieces<Context>(ranges, slices_, padded_slices_);
   }
 
  protected:

@@ -107,7 +107,7 @@ template <class Context, class Geometry, class Part> class vcd_state {
   std::vector<double> slice_norms() const { return sums_.slice_norms(); }
 
   /// Updates one subset: direction, line search, updates; `place` is its position in the iteration. On a device nothing
-  /// waits, unless several ranks share the sums.
+  /// waits, but where ranks share out the sums.
   template <class Prior>
   void update(Prior const& prior, subset_part const& subset, index_t place, step_part& step,
               vcd_settings const& o) {
@@ -178,7 +178,7 @@ template <class Context, class Geometry, class Part> class vcd_state {
   }
 
   /// Computes the sums of w (A d)^2; may store w A d.
-  void measure(subset_part const& subset, step_part const& step, subset_sums const& sums) {
+  void measure(subset_part const& subset, step_part& step, subset_sums const& sums) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("line search");
     step.share(subset);
     data_.measure(subset, step.shared(), sums_, sums);

@@ -25,6 +25,12 @@ inline index_t pixels_of_direction_task(index_t pixels, bool damped) {
   return std::max<index_t>(damped ? 16 : 1, kernel::pixels_of_device_task(pixels, kernel::group_pixels));
 }
 
+/// Appends groups of `each` of the planned pixels [first, first + pixels).
+inline void append_pixel_groups(std::vector<kernel::pixel_group>& groups, index_t first, index_t pixels, index_t each) {
+  for (index_t p = 0; p < pixels; p += each)
+    groups.push_back({first + p, static_cast<int>(std::min(each, pixels - p)), 0});
+}
+
 /// Subset of a partition, planned once for all its updates. The partition must outlive it.
 template <class Context> struct vcd_subset {
   device_plan<Context> plan;
@@ -37,17 +43,18 @@ template <class Context> struct vcd_subset {
   vcd_subset(Context const& ctx, Part const&, std::span<std::int32_t const> ascending, index_t rows, index_t cols,
              index_t slices, bool damped)
       : vcd_subset(ctx, ascending, kernel::plan_list(ascending, rows, cols, slices),
-                   kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels), damped) {}
+                   kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels),
+                   groups_of(std::ssize(ascending), damped)) {}
   /// @param planned       the same pixels
   /// @param pixel_ranges  of the list, which split no repeated pixel
+  /// @param groups        planned pixels by tasks of a device that find a direction
   vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, kernel::pixel_plan planned,
-             std::vector<kernel::entry_range> pixel_ranges, bool damped)
+             std::vector<kernel::entry_range> pixel_ranges, std::vector<kernel::pixel_group> groups)
       : plan(ctx, std::move(planned)),
         cuts(std::move(pixel_ranges)),
         ranges(ctx, cuts, "ranges of pixels"),
         pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset"),
-        small_groups(on_device<Context> ? groups_of(pixels.size(), pixels_of_direction_task(pixels.size(), damped))
-                                        : std::vector<kernel::pixel_group>()),
+        small_groups(std::move(groups)),
         device_small_groups(ctx, small_groups, "groups of a task") {}
   index_t size() const noexcept { return pixels.size(); }
   /// The pixels whose voxels this process updates: all.
@@ -60,10 +67,10 @@ template <class Context> struct vcd_subset {
   vcd_subset& operator=(vcd_subset const&) = delete;
 
  private:
-  static std::vector<kernel::pixel_group> groups_of(index_t pixels, index_t each) {
+  static std::vector<kernel::pixel_group> groups_of(index_t pixels, bool damped) {
     std::vector<kernel::pixel_group> groups;
-    for (index_t p = 0; p < pixels; p += each)
-      groups.push_back({p, static_cast<int>(std::min(each, pixels - p)), 0});
+    if constexpr (on_device<Context>)
+      append_pixel_groups(groups, 0, pixels, pixels_of_direction_task(pixels, damped));
     return groups;
   }
 

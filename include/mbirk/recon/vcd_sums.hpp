@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mbirk/kernel/shared/vcd.hpp"
 #include "mbirk/launch.hpp"
 
 namespace mbirk::detail {
@@ -18,6 +19,12 @@ struct iteration_sums { double moved = 0, alphas = 0, norm = 0; };
 inline std::string no_finite_step(char const* operation) {
   return operation + std::string(": the line search found no finite step: the data, the first image, weights or "
                                  "sigmas are not finite or out of range");
+}
+
+/// How the tasks of a pass over voxel columns share their slices: on the host they have all.
+template <class Context> kernel::slice_pieces column_pieces(index_t ranges, index_t slices, index_t padded) {
+  if constexpr (on_device<Context>) return kernel::pieces_for_device(ranges, slices, padded, Context::backend::lanes);
+  else return {slices, padded, padded};
 }
 
 /// sqrt of the sum of (alpha d)^2 of every slice.

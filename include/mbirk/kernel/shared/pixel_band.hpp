@@ -61,6 +61,27 @@ template <class B> struct move_columns {
   }
 };
 
+/// columns[n] = image[p] for the n-th listed pixel p. A task is a batch of listed pixels.
+template <class B> struct take_columns {
+  using I = typename B::index_backend;
+  typename B::template cursor<float const> image;          // (pixels, slices)
+  typename I::template cursor<std::int32_t const> listed;
+  typename B::template cursor<float> columns;
+  index_t slices, pixels;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const first = task * band_batch, end = min(pixels, (task + 1) * band_batch);
+    for (index_t p = first; p < end; ++p) {
+      auto const from = image + I::load_value(listed + p) * slices;
+      for (index_t k = 0; k < slices; k += B::lanes) {
+        index_t const n = valid_lanes<B>(k, slices);
+        store_lanes<B>(columns + (p * slices + k), load_lanes<B>(from + k, n), n);
+      }
+    }
+    B::note_lanes((end - first) * slices, (end - first) * round_up(slices, B::lanes));
+  }
+};
+
 /// image[p - first_pixel] = factors * columns[n] for the n-th listed pixel p. A task is a batch of listed pixels.
 template <class B> struct store_columns {
   using I = typename B::index_backend;
