@@ -97,11 +97,13 @@ build_targets() {
   if ! configure release || ! cmake --build --preset release --target "$@"; then fail "the build failed (above)"; fi
 }
 
-# build_for [args...]: builds the program, and its device half if the arguments ask for a device policy.
+# build_for <program> <its device half> [args...]: builds a program, and its device half if the arguments ask for a
+# device policy.
 build_for() {
-  local targets=(mbirk_program)
+  local targets=("$1") half=$2
+  shift 2
   if [[ " $* " == *" --policy "@(emulated|cuda)" "* || " $* " == *" --policy="@(emulated|cuda)" "* ]]; then
-    targets+=(mbirk_devices)
+    targets+=("$half")
   fi
   build_targets "${targets[@]}"
 }
@@ -183,7 +185,7 @@ case $command in
   profile)
     need "${build_packages[@]}"
     say_cuda
-    build_for "$@"
+    build_for mbirk_program mbirk_devices "$@"
     exec "$program" profile "$@"
     ;;
   build)
@@ -208,7 +210,7 @@ case $command in
   bench)
     need "${build_packages[@]}"
     say_cuda
-    build_for "$@"
+    build_for mbirk_program mbirk_devices "$@"
     exec "$program" bench "$@"
     ;;
   gate)
@@ -234,7 +236,7 @@ case $command in
     ranks=$1
     shift
     need "${mpi_packages[@]}"
-    build_targets mbirk_mpi
+    build_for mbirk_mpi mbirk_mpi_devices "$@"
     # Each process gets its share of the processors, unless the arguments say how many threads it has.
     threads=$(($(nproc) / ranks))
     [[ " $* " == *" --threads"[\ =]* || ${1:-} != recon ]] || set -- "$@" --threads $((threads > 0 ? threads : 1))

@@ -1,5 +1,5 @@
 // Reconstructions in cone beam by ranks that each have an emulated device: the same bits for every number of ranks,
-// close to those of the host, and the same traffic. Run by mpirun with 1 to 3 ranks.
+// close to those of one device, and the traffic of the host. Run by mpirun with 1 to 3 ranks.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace {
 using namespace mbirk;
 using namespace testing_ranks;
 
-/// Of the first image, by views that are added in another order; iterations amplify that rounding. Ranks
-/// of the host differ from one memory by as much (views_recon_test.cpp).
+/// Of the first image, by views that are added in another order; iterations amplify that rounding. Ranks of the host
+/// differ from one memory by as much (views_recon_test.cpp).
 inline constexpr float of_the_peak = 2e-6f;
 
 floats rows_of_rank(cone_case const& c, floats const& image) {
@@ -54,6 +54,7 @@ TEST(devices_of_views, reconstructions_have_the_same_bits_for_every_number_of_ra
     auto c = case_of(name);
     if (!fits(c)) continue;
     if (c.problem == &wide) {  // all pixels in one subset, because emulation is slow
+      if (world().size() > 2) continue;
       c.run.iterations = 1;
       c.run.sequence = {0};
     }
@@ -65,7 +66,7 @@ TEST(devices_of_views, reconstructions_have_the_same_bits_for_every_number_of_ra
       expect_same_log(mine.log, alone.log);
       continue;
     }
-    auto const expected = run_whole(c);
+    auto const expected = run_whole(c, exec::emulated());
     expect_close(alone.image, expected.image, of_the_peak);
     EXPECT_EQ(alone.log.num_iterations, expected.log.num_iterations);
     for (std::size_t k = 0; k < expected.log.alpha_values.size(); ++k) {

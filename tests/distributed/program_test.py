@@ -2,47 +2,21 @@
 file.
 
 program_test.py MBIRK MBIRK_MPI "MPIRUN -n" """
-import array
+import gzip
 import json
 import math
 import os
 import pathlib
 import shlex
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
+from program_case import CHANNELS, ROWS, VIEWS, expect, expect_failure, read_npy, sinogram, write_npy
+
 mbirk, mbirk_mpi, launch = sys.argv[1], sys.argv[2], shlex.split(sys.argv[3])
-VIEWS, ROWS, CHANNELS = 20, 70, 24
-
-
-def write_npy(path, shape, values):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (63 - (len(header) + 10) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
-                     + array.array("f", values).tobytes())
-
-
-def read_npy(path):
-    data = path.read_bytes()
-    values = array.array("f")
-    values.frombytes(data[10 + struct.unpack("<H", data[8:10])[0]:])
-    return values
-
-
-def sinogram():
-    """A disc whose size depends on the slice, and ripples that stand for noise."""
-    for v in range(VIEWS):
-        for m in range(ROWS):
-            radius = 7 + 2 * math.sin(m / 9)
-            for n in range(CHANNELS):
-                t = n - 11.5 - math.cos(v / 4)
-                yield (0.04 * math.sqrt(max(radius * radius - t * t, 0))
-                       + 0.002 * math.sin(1000.0 * (v * ROWS + m) * CHANNELS + n * n))
-
 
 def ranks(count, *arguments, more=()):
     return subprocess.run([*launch, str(count), mbirk_mpi, "recon", *arguments, *more], capture_output=True, text=True,
@@ -75,16 +49,37 @@ def executable(pid):
         return None
 
 
-def expect(condition, what):
-    if not condition:
-        sys.exit(f"failed: {what}")
-
-
-def expect_failure(result, text, folder):
-    lines = [line for line in result.stderr.splitlines() if line.startswith("mbirk: ")]
-    expect(result.returncode == 2, f"exit code {result.returncode}, expected 2\n{result.stderr}")
-    expect(len(lines) == 1 and text in lines[0], f"expected one line with {text!r}, found\n{result.stderr}")
-    expect(not list(folder.glob("bad*")), "no file is left")
+def check_trace(folder, scan_options, gathered):
+    """Two ranks write one timeline, in which what they do together overlaps, and what they have sent."""
+    out = folder.parent / "traced.npy"
+    plain, traced = (ranks(2, *scan_options, "--max-iterations", "2", "--out", str(out), *more)
+                     for more in ([], ["--trace", str(folder)]))
+    expect(plain.returncode == 0 and traced.returncode == 0, f"a traced reconstruction: {traced.stderr}")
+    expect("in messages" in traced.stdout and "in messages" not in plain.stdout, f"the table\n{traced.stdout}")
+    with gzip.open(folder / "trace.perfetto.json.gz") as file:
+        events = json.load(file)["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    expect(names == {1: "rank 0 of 2", 2: "rank 1 of 2"}, f"the processes: {names}")
+    spans = [[e for e in events if e["ph"] == "X" and e["pid"] == pid] for pid in (1, 2)]
+    both = [sorted((e for e in of_rank if e["name"] == "gather " + gathered), key=lambda e: e["ts"])
+            for of_rank in spans]
+    expect(len(both[0]) == len(both[1]) > 0, f"every subset gathers its {gathered}")
+    for a, b in zip(*both):
+        # No rank has gathered before the other has begun. The clocks agree to half of a message's journey.
+        expect(a["ts"] <= b["ts"] + b["dur"] + 100 and b["ts"] <= a["ts"] + a["dur"] + 100,
+               f"the clocks of the ranks agree: {a}, {b}")
+    records = json.loads((folder / "ranks.json").read_text())
+    expect([r["rank"] for r in records] == [0, 1], "a record of each rank")
+    for r, of_rank in zip(records, spans):
+        for what, sent in r["sent"].items():
+            calls = [e for e in of_rank if e["cat"] == "stage" and e["name"].split(" ", 1)[1:] == [what]
+                     and e["name"].split()[0] in ("gather", "broadcast", "exchange", "reduce", "send")]
+            found = sum(e.get("args", {}).get("bytes", 0) for e in calls)
+            expect(found == sent["bytes"], f"{what}: the spans have {found} bytes, expected {sent['bytes']}")
+        expect(r["sent"][gathered]["messages"] == len(both[0]), f"the messages of {gathered}")
+        expect(r["bytes"] == sum(sent["bytes"] for sent in r["sent"].values()), "the sum of the bytes")
+        expect(0 < r["seconds of messages"] < r["seconds"] and r["peak bytes of temporaries"] > 0, f"{r}")
+    expect(len(list(folder.glob("plugins/profile/*/rank_[01].xplane.pb"))) == 2, "a file for XProf of each rank")
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -139,6 +134,10 @@ with tempfile.TemporaryDirectory() as name:
         # The sum of 20 views in another order; iterations amplify its rounding.
         largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
         expect(largest <= (1e-6 if method == "fdk" else 2e-6), f"{method} agrees with mbirk recon: {largest}")
+    for scan_options, gathered in (in_cone, "direction"), (common, "line search"):
+        check_trace(folder / gathered, scan_options, gathered)
+    expect_failure(ranks(2, *common, *bad, "--trace", str(scan)), "cannot be created", folder)
+    expect_failure(ranks(2, *common, *bad, "--slab-sweeps", "2"), "--slab-sweeps is not available", folder)
     expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":",
                                    *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
                                   capture_output=True, text=True, timeout=300),

@@ -133,19 +133,23 @@ cone_outcome run_views(Comm const& ranks, cone_case const& c, Exec const& where 
   x.download(writing(out.image, recon_shape));
   return out;
 }
-inline cone_outcome run_whole(cone_case const& c, recon_state const* resume = nullptr) {
+/// @param resume  may be null
+template <class Exec = exec::host>
+cone_outcome run_whole(cone_case const& c, Exec const& where = exec::host{1}, recon_state const* resume = nullptr) {
   auto const& d = c.problem();
+  context const here{where, instrument::none{}};
   auto const shape = d.scan->sinogram_shape(), recon_shape = d.scan->recon_shape();
-  std::optional<view<float const, 3>> weights;
-  if (c.run.weighted) weights = reading(d.weights, shape);
-  auto o = options_for(c);
-  if (c.run.first == run_case::given) o.init_recon = reading(d.image, recon_shape);
-  o.resume = resume;
   cone_outcome out{array(recon_shape), {}};
-  auto const to = writing(out.image, recon_shape);
-  out.log = c.run.proximal ? prox_map(ctx, *d.scan, reading(d.image, recon_shape), reading(d.sinogram, shape),
-                                      weights, to, o)
-                           : recon(ctx, *d.scan, reading(d.sinogram, shape), weights, to, o);
+  auto const y = test::place(where, reading(d.sinogram, shape)), w = test::place(where, reading(d.weights, shape)),
+             v = test::place(where, reading(d.image, recon_shape)),
+             x = test::place(where, reading(out.image, recon_shape));
+  auto const weights = c.run.weighted ? std::optional(w.in()) : std::nullopt;
+  auto o = options_for(c);
+  if (c.run.first == run_case::given) o.init_recon = v.in();
+  o.resume = resume;
+  out.log = c.run.proximal ? prox_map(here, *d.scan, v.in(), y.in(), weights, x.all(), o)
+                           : recon(here, *d.scan, y.in(), weights, x.all(), o);
+  x.download(writing(out.image, recon_shape));
   return out;
 }
 /// Whether a problem has enough views for the ranks.

@@ -84,7 +84,7 @@ TEST(views, a_state_is_resumed_by_any_number_of_ranks) {
     EXPECT_TRUE(same_bits(saved->weighted_error, expected->weighted_error));
     expect_same_log(saved->record, expected->record);
     float peak = 0, largest = 0;
-    auto const whole = run_whole(c, &*saved);
+    auto const whole = run_whole(c, exec::host{1}, &*saved);
     for (std::size_t k = 0; k < whole.image.size(); ++k) {
       peak = std::max(peak, std::abs(alone.image[k]));
       largest = std::max(largest, std::abs(alone.image[k] - whole.image[k]));

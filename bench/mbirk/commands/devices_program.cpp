@@ -26,7 +26,7 @@ bool wants_devices_program(std::string_view command, std::string_view policy) {
   return policy != "host" || command == "profile";
 }
 
-void become_devices_program(char** argv, bool on_request) {
+void become_devices_program(char const* name, char** argv, bool on_request) {
   namespace fs = std::filesystem;
   bool const became = std::getenv(marker) != nullptr;
   unsetenv(marker);
@@ -34,14 +34,14 @@ void become_devices_program(char** argv, bool on_request) {
   std::error_code error;
   fs::path const self = fs::read_symlink("/proc/self/exe", error);
   if (error) return;
-  fs::path const other = self.parent_path() / "mbirk-devices";
+  fs::path const other = self.parent_path() / name;
   auto const other_time = fs::last_write_time(other, error);
   if (error) return;
   auto const own_time = fs::last_write_time(self, error);
   if (error) return;
   if (other_time < own_time) {
     if (!on_request) return;
-    note("{} is older than this program; ./mbirk.sh build devices builds it again", other.string());
+    note("{} is older than this program; ./mbirk.sh builds it again (--help says how)", other.string());
   }
   setenv(marker, "1", 1);
   execv(other.c_str(), argv);

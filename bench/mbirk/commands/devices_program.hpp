@@ -1,5 +1,5 @@
-// The program mbirk-devices, which is next to mbirk once it is built: the same commands, with the policies emulated
-// and cuda.
+// The programs mbirk-devices and mbirk-mpi-devices, which are next to mbirk and mbirk-mpi once they are built: the same
+// commands, with the policies emulated and cuda.
 #pragma once
 
 #include <string_view>
@@ -11,10 +11,11 @@ namespace mbirk::program {
 /// @param policy  value of --policy; "host" if it is not given
 bool wants_devices_program(std::string_view command, std::string_view policy);
 
-/// Replaces this process by mbirk-devices with the same arguments, if that is next to this program and this program
+/// Replaces this process by another program with the same arguments, if that is next to this program and this program
 /// has no device policies of its own. Otherwise returns.
+/// @param name        of the other program: mbirk-devices or mbirk-mpi-devices
 /// @param on_request  the command line needs it, so it is used, with a note, even if it is older than this program
 /// @throws unavailable_error when it is needed and cannot be run
-void become_devices_program(char** argv, bool on_request);
+void become_devices_program(char const* name, char** argv, bool on_request);
 
 }  // namespace mbirk::program

@@ -118,7 +118,8 @@ int parse_and_run(int argc, char** argv) {
     return fail(fmt::format("{} is empty, expected a value (see mbirk {} --help)", name, command.get_name()));
   auto const* const policy = command.get_option_no_throw("--policy");
   auto const policy_name = policy && !policy->empty() ? policy->as<std::string>() : std::string("host");
-  if (wants_devices_program(command.get_name(), policy_name)) become_devices_program(argv, policy_name != "host");
+  if (wants_devices_program(command.get_name(), policy_name))
+    become_devices_program("mbirk-devices", argv, policy_name != "host");
   int const code = chosen();
   return flush_results() ? code : fail("the standard output cannot be written");
 }

@@ -1,5 +1,5 @@
-// The operations on devices, in plain C++. Only the program mbirk-devices has them: mbirk builds in half the time
-// without them.
+// The operations on devices, in plain C++. Only the programs mbirk-devices and mbirk-mpi-devices have them: without
+// them, mbirk builds in half the time.
 #pragma once
 
 #include <cstdint>

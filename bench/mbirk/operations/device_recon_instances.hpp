@@ -1,10 +1,14 @@
 // Definitions of device_recon.hpp, for the sources that compile them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "mbirk/distributed/recon_in_slabs.hpp"
 #include "mbirk/exec/array.hpp"
@@ -19,13 +23,42 @@ template <class T> std::span<T> values_of(view<T, 3> const& dense) {
   return {dense.data(), static_cast<std::size_t>(dense.size())};
 }
 
+/// The arrays of a reconstruction on a device.
+template <class Exec> class device_arrays {
+  using array = exec::array<float, Exec>;
+
+ public:
+  device_arrays(Exec const& exec, view<float const, 3> sinogram, std::optional<view<float const, 3>> const& weights,
+                view<float, 3> recon)
+      : shape_(sinogram.extents()),
+        recon_(recon),
+        y_(exec, values_of(sinogram), "the sinogram"),
+        x_(exec, recon.size(), "the reconstruction") {
+    if (weights) w_.emplace(exec, values_of(*weights), "the weights");
+  }
+
+  view<float const, 3> sinogram() const { return {y_.data(), shape_}; }
+  std::optional<view<float const, 3>> weights() const {
+    if (!w_) return {};
+    return view<float const, 3>(w_->data(), shape_);
+  }
+  view<float, 3> recon() const { return {x_.data(), recon_.extents()}; }
+  /// Copies the reconstruction to that of the host.
+  void download() const { x_.download(values_of(recon_)); }
+
+ private:
+  std::array<index_t, 3> shape_;
+  view<float, 3> recon_;
+  array y_, x_;
+  std::optional<array> w_;
+};
+
 template <class Context>
 std::vector<std::string> direct_on_device(Context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
                                           view<float, 3> recon) {
-  using array = exec::array<float, decltype(Context::exec)>;
-  array const y(ctx.exec, values_of(sinogram), "the sinogram"), x(ctx.exec, recon.size(), "the reconstruction");
-  auto warnings = direct_recon_of_any(ctx, any, {y.data(), sinogram.extents()}, {x.data(), recon.extents()});
-  x.download(values_of(recon));
+  device_arrays const on(ctx.exec, sinogram, std::nullopt, recon);
+  auto warnings = direct_recon_of_any(ctx, any, on.sinogram(), on.recon());
+  on.download();
   return warnings;
 }
 
@@ -33,19 +66,11 @@ template <class Context>
 recon_log vcd_on_device(Context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
                         std::optional<view<float const, 3>> weights, view<float, 3> recon,
                         recon_options const& options) {
-  using array = exec::array<float, decltype(Context::exec)>;
-  array const y(ctx.exec, values_of(sinogram), "the sinogram"), x(ctx.exec, recon.size(), "the reconstruction");
-  std::optional<array> w;
-  std::optional<view<float const, 3>> device_weights;
-  if (weights) {
-    w.emplace(ctx.exec, values_of(*weights), "the weights");
-    device_weights.emplace(w->data(), weights->extents());
-  }
+  device_arrays const on(ctx.exec, sinogram, weights, recon);
   auto record = std::visit([&](auto const& s) {
-    return mbirk::recon(ctx, s, view<float const, 3>(y.data(), sinogram.extents()), device_weights,
-                        view<float, 3>(x.data(), recon.extents()), options);
+    return mbirk::recon(ctx, s, on.sinogram(), on.weights(), on.recon(), options);
   }, any);
-  x.download(values_of(recon));
+  on.download();
   return record;
 }
 

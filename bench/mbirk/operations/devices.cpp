@@ -1,4 +1,4 @@
-// The device policies of the program mbirk-devices.
+// The device policies of the programs mbirk-devices and mbirk-mpi-devices.
 #include "operations/device_operations.hpp"
 #include "operations/make_devices.hpp"
 

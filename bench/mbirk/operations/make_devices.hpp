@@ -1,4 +1,4 @@
-// Functions that create the device policies of the program mbirk-devices.
+// Functions that create the device policies of the programs mbirk-devices and mbirk-mpi-devices.
 #pragma once
 
 #include <memory>

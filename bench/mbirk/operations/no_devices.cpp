@@ -1,4 +1,4 @@
-// Implementation for the program mbirk, which has no device policies of its own.
+// Implementation for the programs mbirk and mbirk-mpi, which have no device policies of their own.
 #include "operations/device_factories.hpp"
 
 namespace mbirk::program {

@@ -9,6 +9,7 @@
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/util/histogram.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -32,8 +33,23 @@ double state_bytes(std::array<index_t, 3> const& sinogram, std::array<index_t, 3
   return 2 * bytes_of(recon) + bytes_of(sinogram);
 }
 
-double views_memory(distributed::cone_views const& part, int rank, recon_options const& o,
-                    memory_question const& question, bool saves) {
+namespace {
+
+/// Bytes of what a rank needs.
+struct bytes_of_views {
+  double program;    // its views and weights, its rows of the volume and, on rank 0, the volume
+  double direct;     // the arrays of a direct reconstruction
+  double messages;   // of a device, on the host: the largest ones at the same time
+  double kept;       // the arrays of an iterative reconstruction from its beginning to its end
+  double iterating;  // and those of its iterations
+  double lists;      // of pixels
+  double state;      // to be saved
+
+  double arrays(double saved) const { return kept + std::max(direct, iterating + saved); }
+};
+
+bytes_of_views find_bytes(distributed::cone_views const& part, int rank, recon_options const& o,
+                          memory_question const& question, bool saves) {
   using context_of_rank = context<exec::host, instrument::none>;
   auto const whole = part.whole().recon_shape();
   double const views = bytes_of(part.sinogram_shape()), band = bytes_of(part.recon_shape()),
@@ -42,9 +58,9 @@ double views_memory(distributed::cone_views const& part, int rank, recon_options
   auto const arrays = static_cast<double>(
       distributed::detail::view_tree<context_of_rank, distributed::self>::arrays(part, rank));
   double const sixteenth = static_cast<double>(part.by_bands().most_rows_of_a_band() * whole[1]) * column;
-  double const kept = views + band + (rank == 0 ? image : 0);  // of the program
-  double const direct = 2 * views + arrays * sixteenth;        // filtered, and in the layout of the projector
-  if (!question.vcd) return kept + direct;
+  double const program = views + band + (rank == 0 ? image : 0);
+  double const direct = 2 * views + arrays * sixteenth;  // filtered, and in the layout of the projector
+  if (!question.vcd) return {program, direct, sixteenth, 0, 0, 0, 0};
 
   auto const& g = part.whole().geometry();
   double const channel_major = 4 * static_cast<double>(part.views().count) *
@@ -56,13 +72,40 @@ double views_memory(distributed::cone_views const& part, int rank, recon_options
   // Bands in the middle of a disc have up to 4 / pi as many pixels as the mean.
   double const piece = std::min(largest, 1.4 * largest / pieces),
                own = std::min(largest, 1.4 * largest / part.ranks());
-  double const iterating = (largest + (o.slice_damping.value_or(true) ? 2 : 1) * own + arrays * piece) * column +
-                           (saves ? state_bytes(part.sinogram_shape(), part.recon_shape()) : 0) +
-                           (saves && rank == 0 ? state_bytes(part.whole().sinogram_shape(), whole) : 0);
+  double const iterating = (largest + (o.slice_damping.value_or(true) ? 2 : 1) * own + arrays * piece) * column;
+  double const state = saves ? state_bytes(part.sinogram_shape(), part.recon_shape()) +
+                                   (rank == 0 ? state_bytes(part.whole().sinogram_shape(), whole) : 0)
+                             : 0;
   // Lists take 4 bytes a pixel, and plans 16; every range of views has a mask and a list of its own.
   double const lists = masked * (16 + 60 * static_cast<double>(o.granularity.size()) + 5.0 * 16 / part.ranks());
-  return kept + (question.weighted ? views : 0) + (question.weighted ? 3 : 2) * channel_major + 2 * band +
-         2 * static_cast<double>(whole[1]) * column + lists + std::max(direct, iterating);
+  double const kept = (question.weighted ? 3 : 2) * channel_major + 2 * band +
+                      2 * static_cast<double>(whole[1]) * column;
+  double const messages = std::max(sixteenth, (largest + own + piece) * column);
+  // Rank 0 receives the views that sigmas are found from.
+  bool const finds_sigmas = rank == 0 && (!o.sigma_y || !o.sigma_x);
+  double const sampled = finds_sigmas
+                             ? (question.weighted ? 2 : 1) * bytes_of(part.whole().sinogram_shape()) /
+                                   static_cast<double>(mbirk::detail::sampling_step(std::max<index_t>(1, g.views)))
+                             : 0;
+  double const given = program + (question.weighted ? views : 0);
+  return {given, direct, std::max(messages, sampled), kept, iterating, lists, state};
+}
+
+}  // namespace
+
+double views_memory(distributed::cone_views const& part, int rank, recon_options const& o,
+                    memory_question const& question, bool saves) {
+  auto const b = find_bytes(part, rank, o, question, saves);
+  if (!question.on_device) return b.program + b.lists + b.arrays(b.state);
+  return b.program + b.lists + b.state + b.messages + pinned_bytes(bytes_of(part.sinogram_shape()));
+}
+
+double device_memory_of_views(distributed::cone_views const& part, int rank, recon_options const& o,
+                              memory_question const& question) {
+  auto const b = find_bytes(part, rank, o, question, false);
+  double const image = rank == 0 ? bytes_of(part.whole().recon_shape()) : 0;  // which only the program has
+  return with_lists * padded_on_device(b.program - image + b.arrays(0), part.whole().geometry().rows) +
+         filter_scratch(part.sinogram_shape());
 }
 
 }  // namespace mbirk::program

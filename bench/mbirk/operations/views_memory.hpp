@@ -12,9 +12,12 @@ namespace mbirk::program {
 /// Bytes of the arrays of a state that is saved or resumed.
 double state_bytes(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon);
 
-/// Bytes of a rank, besides those of its program and of a state to resume.
+/// Bytes of a rank in the memory of the host, besides those of its program and of a state to resume.
 /// @param saves  whether checkpoints are written
 double views_memory(distributed::cone_views const& part, int rank, recon_options const& options,
                     memory_question const& question, bool saves);
+/// A prediction of the bytes of a device that a rank on it takes.
+double device_memory_of_views(distributed::cone_views const& part, int rank, recon_options const& options,
+                              memory_question const& question);
 
 }  // namespace mbirk::program

@@ -44,7 +44,10 @@ profile::chrome_options trace_options(char const* command, chosen_policy const& 
 
 void write_trace(std::filesystem::path const& path, instrument::trace_buffer const& trace,
                  profile::chrome_options const& options) {
-  auto const text = profile::to_chrome_trace(trace, options);
+  write_trace_text(path, profile::to_chrome_trace(trace, options));
+}
+
+void write_trace_text(std::filesystem::path const& path, std::string const& text) {
   output_file out(path, durability::unsynced);
   out.write(path.extension() == ".gz" ? gzip(text) : text);
   out.commit();

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/profile/chrome_trace.hpp"
@@ -20,6 +21,9 @@ profile::chrome_options trace_options(char const* command, chosen_policy const& 
 /// @throws io_error when the file cannot be written.
 void write_trace(std::filesystem::path const& path, instrument::trace_buffer const& trace,
                  profile::chrome_options const& options);
+
+/// Writes text, gzip-compressed when the name ends in .gz. @throws io_error when the file cannot be written.
+void write_trace_text(std::filesystem::path const& path, std::string const& text);
 
 /// Writes heap profiles for `go tool pprof` before, at the peak of and after the events between two times of the trace,
 /// <folder>/<name>_{before,peak,after}.pb, and the table of lifetimes as text, <folder>/<name>_lifetimes.txt. Returns

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "commands/command.hpp"
+#include "commands/devices_program.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/recon_options.hpp"
 #include "mbirk/exec/instruction_set.hpp"
@@ -85,6 +86,18 @@ std::string text_of(int argc, char** argv) {
   return all;
 }
 
+/// Whether --policy names the policy of a device.
+bool names_device_policy(int argc, char** argv) {
+  std::string_view const option = "--policy";
+  for (int k = 1; k < argc; ++k) {
+    std::string_view const word = argv[k];
+    if (!word.starts_with(option)) continue;
+    auto const value = word == option ? std::string_view(k + 1 < argc ? argv[k + 1] : "") : word.substr(option.size());
+    if (value.ends_with("cuda") || value.ends_with("emulated")) return true;
+  }
+  return false;
+}
+
 int parse_and_run(int argc, char** argv, engine const& mpi) {
   require_same_text(mpi.ranks(), text_of(argc, argv),
                     "ranks were started with different options, expected the same on all");
@@ -95,12 +108,19 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
   app.require_subcommand(1);
   app.footer("mpirun -n N mbirk-mpi recon ... takes the options of mbirk recon, in parallel beam (fbp, vcd) and\n"
              "cone beam (fdk, vcd).\n"
-             "Exit codes: 0 done, 1 a reconstruction was interrupted, 2 bad usage or input.");
+             "Exit codes: 0 done, 1 a reconstruction was interrupted, 2 bad usage or input, 3 the policy is not\n"
+             "available here.");
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
-  auto const o = add_recon_options(*command, false);
+  auto const o = add_recon_options(*command, true);
   command->get_option("--checkpoint")->description("Save the state to this file for --resume (default: never)");
   command->get_option("--memory-limit")
       ->description("Refuse to start if a rank needs more memory, e.g. 8GiB (default: its share of what is available)");
+  std::string trace;
+  command
+      ->add_option("--trace", trace,
+                   "Write a timeline of all ranks, with their messages and kernels, and what each has sent to this "
+                   "folder: trace.perfetto.json.gz (ui.perfetto.dev), plugins/profile (XProf), ranks.json")
+      ->type_name("DIR");
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& asked) {  // --help, --version
@@ -109,13 +129,15 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
     return mpi.fail(std::string(wrong.what()) + " (see mbirk-mpi --help)", bad_input);
   }
   note_given_options(*command, *o);
-  return reconstruct_in_ranks(*o, mpi.ranks());
+  return reconstruct_in_ranks(*o, trace, mpi.ranks());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   prepare_process();
+  // Before MPI begins, because it cannot begin twice in a process. A wrong command line is found out afterwards.
+  if (names_device_policy(argc, argv)) become_devices_program("mbirk-mpi-devices", argv, false);
   engine const mpi(argc, argv);
   auto const fail = [&](std::string const& what, int code = bad_input) {
     return mpi.fail(mbirk::printable(what), code);

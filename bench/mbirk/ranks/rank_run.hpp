@@ -22,6 +22,7 @@
 #include "mbirk/distributed/mpi.hpp"
 #include "operations/recon_run.hpp"
 #include "process/streams.hpp"
+#include "ranks/rank_reconstructor.hpp"
 
 namespace mbirk::program {
 
@@ -46,8 +47,23 @@ struct rank_run {
   exec::host const& host;
   recon_context const& ctx;
   run_watch& watch;
+  reconstructor const& alone;      // for what every rank computes by itself
+  rank_reconstructor const& with;  // for what ranks compute together
+  std::optional<double> free_on_device;
 
   bool is_root() const noexcept { return ranks.rank() == 0; }
+  bool on_device() const noexcept { return o.policy != "host"; }
+  /// Prints what rank 0 needs of its device. @param bytes  finds that
+  /// @throws allocation_error if it is more than is free
+  template <class Bytes> void require_device(std::string const& what, Bytes const& bytes) const {
+    if (!free_on_device) return;
+    double const needed = bytes();
+    if (!o.quiet) say("memory of the device of rank 0 {}\n", bytes_text(needed));
+    mbirk::require<allocation_error>(needed <= *free_on_device, [&] {
+      return fmt::format("{} need {} of a device, of which {} are free: expected more ranks on more devices", what,
+                         bytes_text(needed), bytes_text(*free_on_device));
+    });
+  }
 };
 
 /// distributed::agree, by which all ranks also stop if any of them was asked to. Overload resolution prefers it.

@@ -26,7 +26,6 @@
 #include "operations/recon_memory.hpp"
 #include "process/streams.hpp"
 #include "ranks/rank_run.hpp"
-#include "ranks/slab_recon.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -93,8 +92,8 @@ double slab_memory(rank_run const& r, distributed::parallel_slab const& slab, me
   };
   double iterating = memory_of_scan(r.memory.limit()), regularizing = memory_of_scan(0);
   if (!question.vcd) return kept + iterating;
-  // The slab once more, between a pack below and a slice above.
-  if (r.ranks.size() > 1) iterating += bytes.image(mine + 17);
+  // The slab once more, between a pack below and a slice above; with a device the host has the values of slices only.
+  if (r.ranks.size() > 1) iterating += bytes.image(question.on_device ? 4 : mine + 17);
   if (r.is_root() && !r.o.checkpoint.empty()) iterating += bytes.state(all) + (receives ? bytes.state(most) : 0);
   if (!options.sigma_y || !options.sigma_x)
     regularizing += r.is_root() ? bytes.sampled(most) + (question.weighted ? 2 : 1) * bytes.sampled(all)
@@ -134,13 +133,19 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
   std::vector<float> sinogram, weights, image;
   finished_recon out;
   agree(ranks, [&] {
-    auto const needed = slab_memory(r, slab, source, options, {vcd, weighted}) +
-                        (resumed ? bytes.state(recon_shape[2]) : 0);
+    memory_question const question{vcd, weighted, r.on_device(), !r.on_device() || !o.checkpoint.empty()};
+    auto const needed =
+        slab_memory(r, slab, source, options, question) + (resumed ? bytes.state(recon_shape[2]) : 0);
     index_t const most = distributed::most_slices(slab.slices(), ranks.size());
     if (!o.quiet)
       say("{} ranks, of {} slices at most; memory of rank 0 {}\n", ranks.size(), most, bytes_text(needed));
-    r.memory.require(needed, fmt::format("{}: the slices {} to {} of a rank", o.scan.files.input, slab.range().first,
-                                         slab.range().end() - 1));
+    auto const mine = fmt::format("{}: the slices {} to {} of a rank", o.scan.files.input, slab.range().first,
+                                  slab.range().end() - 1);
+    r.memory.require(needed, mine);
+    r.require_device(mine, [&] {
+      return vcd ? device_memory_of_slabs(r.host, slab.scan(), slab.slices(), options, weighted)
+                 : device_memory(r.host, slab.scan(), options, {.vcd = false});
+    });
     sinogram.resize(element_count(shape));
     image.reserve(element_count({recon_shape[0], recon_shape[1], r.is_root() ? most : recon_shape[2]}));
     image.resize(element_count(recon_shape));
@@ -175,7 +180,7 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
     std::optional<view<float const, 3>> w;
     if (weighted) w.emplace(weights.data(), shape);
     record = iterate_in_ranks(r, options, done_before, [&] {
-      return slab_recon(r.ctx, ranks, slab, view<float const, 3>(sinogram.data(), shape), w, x, options);
+      return r.with.slab(slab, view<float const, 3>(sinogram.data(), shape), w, x, options);
     });
     if (interrupted_before_the_end(r, record, options)) return {};
   } else {
@@ -184,7 +189,7 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& sca
       auto part = g;
       part.scan = slab.scan();
       record.warnings = naming(o.scan.files.input, [&] {
-        return direct_scan_recon(*host_reconstructor(r.ctx), part, view<float, 3>(sinogram.data(), shape), x);
+        return direct_scan_recon(r.alone, part, view<float, 3>(sinogram.data(), shape), x);
       });
       stop_if_asked();
     });

@@ -19,7 +19,6 @@
 #include "operations/views_memory.hpp"
 #include "process/streams.hpp"
 #include "ranks/rank_run.hpp"
-#include "ranks/slab_recon.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -102,15 +101,17 @@ std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan
   npy_array<float> image{{whole.begin(), whole.end()}, {}};
   agree(ranks, [&] {
     auto const views = part.views();
+    memory_question const question{vcd, weighted, r.on_device()};
     double const needed =
-        views_memory(part, ranks.rank(), options, {vcd, weighted}, !o.checkpoint.empty()) +
+        views_memory(part, ranks.rank(), options, question, !o.checkpoint.empty()) +
         (resumed ? state_bytes(shape, band_shape) : 0) +
         total_bytes(program_memory(r.host, source.shape(), whole, source.memory()));
     if (!o.quiet)
       say("{} ranks, of {} views at most; memory of rank 0 {}\n", ranks.size(), part.most_views(),
           bytes_text(needed));
-    r.memory.require(needed, fmt::format("{}: the views {} to {} of a rank", o.scan.files.input, views.first,
-                                         views.end() - 1));
+    auto const mine = fmt::format("{}: the views {} to {} of a rank", o.scan.files.input, views.first, views.end() - 1);
+    r.memory.require(needed, mine);
+    r.require_device(mine, [&] { return device_memory_of_views(part, ranks.rank(), options, question); });
     sinogram.resize(element_count(shape));
     band.resize(element_count(band_shape));
     if (weighted) weights.resize(element_count(shape));
@@ -138,13 +139,13 @@ std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan
     std::optional<view<float const, 3>> w;
     if (weighted) w.emplace(weights.data(), shape);
     record = iterate_in_ranks(r, options, done_before, [&] {
-      return recon_by_views(r.ctx, ranks, part, y, w, x, options);
+      return r.with.views(part, y, w, x, options);
     });
     if (interrupted_before_the_end(r, record, options)) return {};
   } else {
     r.watch.step(o.method);
     naming(o.scan.files.input, [&] {
-      fdk_of_ranks(r.ctx, ranks, part, y, x, record.warnings);
+      r.with.fdk(part, y, x, record.warnings);
       return 0;
     });
     agree(ranks, [] { stop_if_asked(); });

@@ -1,0 +1,166 @@
+#include "ranks/rank_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "machine/memory.hpp"
+#include "mbirk/distributed/agreement.hpp"
+#include "mbirk/distributed/clock_shift.hpp"
+#include "mbirk/io/output_file.hpp"
+#include "mbirk/profile/chrome_trace.hpp"
+#include "mbirk/profile/session.hpp"
+#include "mbirk/profile/xplane.hpp"
+#include "operations/policy.hpp"
+#include "output/trace_file.hpp"
+#include "process/streams.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using json = nlohmann::json;
+
+/// Events of a rank; a reconstruction of 256^3 has some hundred thousand.
+constexpr std::size_t events_of_rank = 1'000'000;
+
+std::span<std::byte> bytes_of(std::int64_t& number) { return std::as_writable_bytes(std::span(&number, 1)); }
+
+/// The texts of all ranks, on rank 0. Collective.
+std::vector<std::string> gather_texts(distributed::mpi const& ranks, std::string text) {
+  auto const sizes = distributed::gather_number(ranks, "trace", std::ssize(text));
+  std::vector<std::string> all;
+  if (ranks.rank() > 0) {
+    ranks.send("trace", std::as_bytes(std::span(text)), 0);
+    return all;
+  }
+  all.push_back(std::move(text));
+  for (int r = 1; r < ranks.size(); ++r) {
+    auto& theirs = all.emplace_back(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)]), '\0');
+    ranks.receive("trace", std::as_writable_bytes(std::span(theirs)), r);
+  }
+  return all;
+}
+
+/// Seconds of a rank's spans: all, and those of its messages.
+struct rank_seconds { double all = 0, messages = 0; };
+rank_seconds seconds_of(instrument::trace_buffer const& trace) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0, messages = 0;
+  for (auto const& e : trace.events()) {
+    first = std::min(first, e.begin);
+    last = std::max(last, e.end);
+    std::string_view const name = e.name;
+    bool const is_message =
+        e.kind == instrument::event_kind::stage &&
+        std::ranges::any_of(distributed::message_calls, [&](std::string_view call) { return name.starts_with(call); });
+    if (is_message) messages += e.end - e.begin;
+  }
+  return {1e-9 * static_cast<double>(std::max<std::int64_t>(0, last - first)), 1e-9 * static_cast<double>(messages)};
+}
+index_t peak_of(instrument::trace_buffer const& trace) {
+  index_t most = 0;
+  for (auto const& e : trace.events())
+    if (e.kind == instrument::event_kind::memory) most = std::max(most, e.value);
+  return most;
+}
+
+json summary_of(distributed::mpi const& ranks, instrument::trace_buffer const& trace,
+                distributed::traffic_ledger const& traffic) {
+  auto const [all, messages] = seconds_of(trace);
+  json of_what = json::object();
+  distributed::traffic sum;
+  for (auto const& [what, sent] : traffic) {
+    of_what[what] = {{"messages", sent.messages}, {"bytes", sent.bytes}};
+    sum.messages += sent.messages;
+    sum.bytes += sent.bytes;
+  }
+  return {{"rank", ranks.rank()},
+          {"seconds", all},
+          {"seconds of messages", messages},
+          {"messages", sum.messages},
+          {"bytes", sum.bytes},
+          {"peak bytes of temporaries", peak_of(trace)},
+          {"dropped events", trace.dropped()},
+          {"sent", of_what}};
+}
+
+void print_table(json const& all) {
+  say("{:>5} {:>10} {:>12} {:>10} {:>12} {:>16}\n", "rank", "seconds", "in messages", "messages", "sent",
+      "temporaries");
+  for (auto const& r : all)
+    say("{:>5} {:>10.3f} {:>12.3f} {:>10} {:>12} {:>16}\n", r["rank"].get<int>(), r["seconds"].get<double>(),
+        r["seconds of messages"].get<double>(), r["messages"].get<index_t>(),
+        bytes_text(r["bytes"].get<double>()), bytes_text(r["peak bytes of temporaries"].get<double>()));
+}
+
+void write_file(std::filesystem::path const& path, std::string const& bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  output_file out(path, durability::unsynced);
+  out.write(bytes);
+  out.commit();
+}
+
+}  // namespace
+
+rank_trace::rank_trace(std::string const& folder, distributed::mpi const& ranks, bool has_clock_of_root)
+    : folder_(folder),
+      ranks_(ranks),
+      has_clock_of_root_(has_clock_of_root),
+      buffer_(folder.empty() ? nullptr : std::make_unique<instrument::trace_buffer>(events_of_rank)),
+      counted_(ranks, traffic_),
+      messages_(counted_, buffer_.get()) {
+  if (buffer_ && ranks.rank() == 0) profile::detail::require_writable(folder_, "trace", "ranks");
+}
+
+void rank_trace::write(bool quiet) {
+  if (!buffer_) return;
+  auto const& trace = *buffer_;
+  int const rank = ranks_.rank();
+  std::int64_t unix_now = profile::detail::unix_nanoseconds() - trace.now();
+  ranks_.broadcast("clock", bytes_of(unix_now), 0);
+  std::string timeline, xplane, summary;
+  // Ranks on the machine of rank 0 have its clock, so that only the origins of their traces differ.
+  auto const origin = [&] {
+    auto const now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - trace.now();
+  };
+  std::int64_t origin_of_root = origin();
+  ranks_.broadcast("clock", bytes_of(origin_of_root), 0);
+  auto const compared = distributed::clock_shift(ranks_, [&] { return trace.now(); });
+  std::int64_t const shift = rank == 0 ? 0 : has_clock_of_root_ ? origin() - origin_of_root : compared;
+  distributed::agree(ranks_, [&] {
+    buffer_->finish();
+    profile::chrome_options options{.process = fmt::format("rank {} of {}", rank, ranks_.size()),
+                                    .process_id = rank + 1,
+                                    .device_process_id = 1000 * (rank + 1),
+                                    .shift = shift,
+                                    .devices = {fmt::format("device of rank {}", rank)}};
+    options.about = {{"ranks", std::to_string(ranks_.size())}, {"cpu", cpu_name()}};
+    timeline = profile::to_chrome_trace(trace, options);
+    xplane = profile::to_xspace(trace, {}, {}, {.unix_nanoseconds = unix_now - shift});
+    summary = summary_of(ranks_, trace, traffic_).dump();
+  });
+  auto const timelines = gather_texts(ranks_, std::move(timeline)), xplanes = gather_texts(ranks_, std::move(xplane)),
+             summaries = gather_texts(ranks_, std::move(summary));
+  distributed::agree(ranks_, [&] {
+    if (rank > 0) return;
+    write_trace_text(folder_ / "trace.perfetto.json.gz", profile::merge_chrome_traces(timelines));
+    auto const session = folder_ / "plugins" / "profile" / fmt::format("ranks_{}", unix_now);
+    for (std::size_t r = 0; r < xplanes.size(); ++r)
+      write_file(session / fmt::format("rank_{}.xplane.pb", r), xplanes[r]);
+    json all = json::array();
+    for (auto const& text : summaries) all.push_back(json::parse(text));
+    write_file(folder_ / "ranks.json", all.dump(1) + '\n');
+    if (quiet) return;
+    print_table(all);
+    say("timeline of all ranks: {}\n", (folder_ / "trace.perfetto.json.gz").string());
+  });
+}
+
+}  // namespace mbirk::program
