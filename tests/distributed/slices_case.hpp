@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mbirk/core/element_count.hpp"
+#include "mbirk/distributed/counted.hpp"
 #include "mbirk/distributed/recon.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
@@ -110,6 +111,14 @@ inline void expect_close(floats const& found, floats const& expected, float of_p
     if (std::isnan(most)) break;
   }
   EXPECT_LE(most, of_peak * peak);
+}
+
+inline void expect_same_traffic(distributed::traffic_ledger& found, distributed::traffic_ledger const& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (auto const& [what, sent] : expected) {
+    EXPECT_EQ(found[what].messages, sent.messages) << what;
+    EXPECT_EQ(found[what].bytes, sent.bytes) << what;
+  }
 }
 
 /// The arguments of recon or prox_map, on one rank or on all.

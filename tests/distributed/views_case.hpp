@@ -64,7 +64,7 @@ inline cone_problem const& helix() {
   static cone_problem const p(37, 13, 24, true);
   return p;
 }
-/// So many pixels that a subset is back projected in several pieces.
+/// A scan with so many pixels that a subset is back projected in several pieces.
 inline cone_problem const& wide() {
   static cone_problem const p(16, 5, 76, false);
   return p;

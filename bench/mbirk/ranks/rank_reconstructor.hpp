@@ -21,7 +21,7 @@ namespace mbirk::program {
 
 /// The messages of reconstructions.
 using rank_messages = distributed::traced<distributed::counted<distributed::mpi>>;
-/// What is noted of the memory and, if it is not null, of the time of a rank.
+/// The instrumentation of a rank: its live memory and, with a trace, its events.
 struct rank_notes {
   instrument::live_sites& memory;
   instrument::trace_buffer* trace = nullptr;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "machine/memory.hpp"
@@ -48,20 +47,14 @@ std::vector<std::string> gather_texts(distributed::mpi const& ranks, std::string
   return all;
 }
 
-/// Seconds of a rank's spans: all, and those of its messages.
-struct rank_seconds { double all = 0, messages = 0; };
-rank_seconds seconds_of(instrument::trace_buffer const& trace) {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0, messages = 0;
+/// Seconds from the first event to the last.
+double seconds_of(instrument::trace_buffer const& trace) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
   for (auto const& e : trace.events()) {
     first = std::min(first, e.begin);
     last = std::max(last, e.end);
-    std::string_view const name = e.name;
-    bool const is_message =
-        e.kind == instrument::event_kind::stage &&
-        std::ranges::any_of(distributed::message_calls, [&](std::string_view call) { return name.starts_with(call); });
-    if (is_message) messages += e.end - e.begin;
   }
-  return {1e-9 * static_cast<double>(std::max<std::int64_t>(0, last - first)), 1e-9 * static_cast<double>(messages)};
+  return 1e-9 * static_cast<double>(std::max<std::int64_t>(0, last - first));
 }
 index_t peak_of(instrument::trace_buffer const& trace) {
   index_t most = 0;
@@ -70,9 +63,8 @@ index_t peak_of(instrument::trace_buffer const& trace) {
   return most;
 }
 
-json summary_of(distributed::mpi const& ranks, instrument::trace_buffer const& trace,
+json summary_of(rank_messages const& ranks, instrument::trace_buffer const& trace,
                 distributed::traffic_ledger const& traffic) {
-  auto const [all, messages] = seconds_of(trace);
   json of_what = json::object();
   distributed::traffic sum;
   for (auto const& [what, sent] : traffic) {
@@ -81,8 +73,8 @@ json summary_of(distributed::mpi const& ranks, instrument::trace_buffer const& t
     sum.bytes += sent.bytes;
   }
   return {{"rank", ranks.rank()},
-          {"seconds", all},
-          {"seconds of messages", messages},
+          {"seconds", seconds_of(trace)},
+          {"seconds of messages", 1e-9 * static_cast<double>(ranks.nanoseconds())},
           {"messages", sum.messages},
           {"bytes", sum.bytes},
           {"peak bytes of temporaries", peak_of(trace)},
@@ -144,7 +136,7 @@ void rank_trace::write(bool quiet) {
     options.about = {{"ranks", std::to_string(ranks_.size())}, {"cpu", cpu_name()}};
     timeline = profile::to_chrome_trace(trace, options);
     xplane = profile::to_xspace(trace, {}, {}, {.unix_nanoseconds = unix_now - shift});
-    summary = summary_of(ranks_, trace, traffic_).dump();
+    summary = summary_of(messages_, trace, traffic_).dump();
   });
   auto const timelines = gather_texts(ranks_, std::move(timeline)), xplanes = gather_texts(ranks_, std::move(xplane)),
              summaries = gather_texts(ranks_, std::move(summary));

@@ -61,9 +61,7 @@ template <class Context, communicator Comm> class band_image {
   /// x = values
   void assign(view<float const, 3> values) const {
     if (values.data() == slices().data()) return;
-    launch(ctx_, blocks(),
-           kernel::copy_values<B>{observe(ctx_, values, "init_recon", array_role::argument), observe_slices(),
-                                  image_.size()});
+    copy_floats(ctx_, observe(ctx_, values, "init_recon", array_role::argument), observe_slices(), image_.size());
   }
   /// x = values in the memory of the host
   void restore(std::vector<float> const& values) const {
@@ -78,9 +76,7 @@ template <class Context, communicator Comm> class band_image {
   /// Copies the rows to the caller's array.
   void store() const {
     if (!memory_) return;
-    launch(ctx_, blocks(),
-           kernel::copy_values<B>{observe_slices(), observe(ctx_, image_, "recon", array_role::output),
-                                  image_.size()});
+    copy_floats(ctx_, observe_slices(), observe(ctx_, image_, "recon", array_role::output), image_.size());
   }
 
   /// Fetches the rows beside those of this rank: every rank in turn receives its own from those that have them.

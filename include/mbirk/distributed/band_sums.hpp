@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "mbirk/distributed/band_norms.hpp"
 #include "mbirk/distributed/subset_of_views.hpp"
 #include "mbirk/kernel/shared/error_sinogram.hpp"
 #include "mbirk/kernel/shared/vcd.hpp"
@@ -104,7 +105,7 @@ template <class Context, communicator Comm> class band_sums {
              kernel::reduce_slice_sums<B>{observe(ctx_, columns) + first * both, observe(ctx_, of_bands) + n * both,
                                           count, both});
     }
-    auto const leaves = slices_of(of_bands);
+    auto const leaves = without_padding(of_bands);
     auto const all = tree_.sum("slice means", leaves, 2 * slices_);
     // Slices beyond the last one are divided by 1.
     std::vector<double> means(static_cast<std::size_t>(both), 0.0);
@@ -168,30 +169,17 @@ template <class Context, communicator Comm> class band_sums {
   }
   template <class Image> iteration_sums end_iteration(Image const& image) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("norm");
-    std::vector<index_range> tasks_of_bands;
-    index_t tasks = 0;
-    for (index_t n = 0; n < leaves_; ++n) {
-      auto const& of_band =
-          tasks_of_bands.emplace_back(index_range{tasks, ceil_div(image.voxels_of(n).count, kernel::voxel_block)});
-      tasks += of_band.count;
-    }
-    temporary<double, Context> const sums(ctx_, "norm sums", tasks);
-    for (index_t n = 0; n < leaves_; ++n) {
-      auto const [first, voxels] = image.voxels_of(n);
-      auto const of_band = tasks_of_bands[static_cast<std::size_t>(n)];
-      launch(ctx_, of_band.count,
-             kernel::absolute_sum<B>{image.observe_slices() + first, observe(ctx_, sums) + of_band.first, voxels});
-    }
-    host_copy const norms(ctx_, sums);
+    std::vector<index_range> bands;
+    for (index_t n = 0; n < leaves_; ++n) bands.push_back(image.voxels_of(n));
+    auto const norms = band_norms(ctx_, image.observe_slices(), bands);
     std::vector<double> both;
-    for (std::size_t n = 0; n < tasks_of_bands.size(); ++n)
-      both.insert(both.end(), {changes_[n], add_up(norms, tasks_of_bands[n], 1)[0]});
+    for (std::size_t n = 0; n < norms.size(); ++n) both.insert(both.end(), {changes_[n], norms[n]});
     auto const all = tree_.sum("change and norm", both, 2);
     return {all[0], alphas_, all[1]};
   }
   /// sqrt of the sum of (alpha d)^2 in this iteration, per slice.
   std::vector<double> slice_norms() const {
-    auto const leaves = slices_of(slice_squares_);
+    auto const leaves = without_padding(slice_squares_);
     auto norms = tree_.sum("slice norms", leaves, slices_);
     for (auto& norm : norms) norm = std::sqrt(norm);
     return norms;
@@ -214,7 +202,7 @@ template <class Context, communicator Comm> class band_sums {
     return sums;
   }
   /// The slices of rows of numbers, (bands of this rank, rows, padded slices), without those beyond the last one.
-  std::vector<double> slices_of(temporary<double, Context> const& rows_of_bands) const {
+  std::vector<double> without_padding(temporary<double, Context> const& rows_of_bands) const {
     host_copy const padded(ctx_, rows_of_bands);
     std::vector<double> leaves;
     for (auto const* row = padded.begin(); row != padded.end(); row += padded_slices_)

@@ -9,9 +9,10 @@
 
 namespace mbirk::distributed {
 
-/// What is to be added to the times of this rank to make them those of rank 0. The two read their clocks while a
-/// message goes there and back; the fastest of many such journeys tells best, to half of its duration. Collective.
+/// Compares the clock of this rank with that of rank 0: the two ranks read theirs while a message goes there and back,
+/// and the fastest of many such journeys tells best, to half of its duration. Collective.
 /// @param now  reads the clock of this rank, in nanoseconds
+/// @return the nanoseconds by which times of rank 0 are later than those of this rank
 template <communicator C, class Now> std::int64_t clock_shift(C const& ranks, Now const& now) {
   constexpr int journeys = 100;
   std::int64_t shift = 0;

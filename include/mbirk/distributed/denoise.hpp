@@ -6,17 +6,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "mbirk/distributed/band_norms.hpp"
 #include "mbirk/distributed/subset_of_views.hpp"
 #include "mbirk/distributed/value_messages.hpp"
 #include "mbirk/exec/instruction_set.hpp"
-#include "mbirk/kernel/shared/error_sinogram.hpp"
 #include "mbirk/kernel/shared/pixel_band.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/recon/denoise.hpp"
@@ -112,18 +111,12 @@ template <class Context, communicator Comm> class denoising_in_rows {
   void store(view<float, 3> to) const { copy_rows(view<float const, 3>(rows_of_rank(output_)), to, "output"); }
   /// Sum of the absolute values of the output, in the rows of this rank. Collective.
   double norm() const {
-    std::vector<double> leaves;
+    std::vector<index_range> bands;
     for (index_t b = part_.bands().first; b < part_.bands().end(); ++b) {
       auto const rows = part_.rows_of_band(b);
-      index_t const voxels = rows.count * row_, tasks = ceil_div(voxels, kernel::voxel_block);
-      temporary<double, Context> const sums(ctx_, "norm sums", tasks);
-      launch(ctx_, tasks,
-             kernel::absolute_sum<B>{observe(ctx_, output_) + (rows.first - held_.first) * row_, observe(ctx_, sums),
-                                     voxels});
-      host_copy const partial(ctx_, sums);
-      leaves.push_back(std::accumulate(partial.begin(), partial.end(), 0.0));
+      bands.push_back({(rows.first - held_.first) * row_, rows.count * row_});
     }
-    return tree_.sum("norm", leaves, 1)[0];
+    return tree_.sum("norm", band_norms(ctx_, observe(ctx_, output_), bands), 1)[0];
   }
 
   // The policy of detail::denoiser:

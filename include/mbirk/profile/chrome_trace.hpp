@@ -122,7 +122,7 @@ class chrome_writer {
   }
   int process_of(instrument::trace_track const& t) const {
     return t.kind == instrument::track_kind::stream ? options_.device_process_id + device_of(t)
-                                                           : options_.process_id;
+                                                    : options_.process_id;
   }
   int device_of(instrument::trace_track const& t) const {
     auto const n = static_cast<std::size_t>(t.index);

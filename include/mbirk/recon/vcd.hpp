@@ -106,8 +106,8 @@ template <class Context, class Geometry, class Part> class vcd_state {
   /// sqrt of the sum of (alpha d)^2 in this iteration, per slice.
   std::vector<double> slice_norms() const { return sums_.slice_norms(); }
 
-  /// Updates one subset: direction, line search, updates; `place` is its position in the iteration. On a device nothing
-  /// waits, but where ranks share out the sums.
+  /// Updates one subset: direction, line search, updates; `place` is its position in the iteration. On a device it does
+  /// not wait, except where ranks share out the sums.
   template <class Prior>
   void update(Prior const& prior, subset_part const& subset, index_t place, step_part& step,
               vcd_settings const& o) {

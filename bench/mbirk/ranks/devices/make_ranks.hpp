@@ -1,4 +1,4 @@
-// What makes the reconstructions of ranks on devices, for the program mbirk-mpi-devices.
+// Functions that create the reconstructions of ranks on devices, for the program mbirk-mpi-devices.
 #pragma once
 
 #include "ranks/rank_reconstructor.hpp"
