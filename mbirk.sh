@@ -33,7 +33,7 @@ usage() {
                                svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy
                                emulated and cuda
-./mbirk.sh mpi N recon [args...]
+./mbirk.sh mpi N recon|profile|bench [args...]
                                build mbirk-mpi and run it with N processes on this machine, which share its processors
 ./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected
                                fault, about an hour
@@ -239,7 +239,7 @@ case $command in
     build_for mbirk_mpi mbirk_mpi_devices "$@"
     # Each process gets its share of the processors, unless the arguments say how many threads it has.
     threads=$(($(nproc) / ranks))
-    [[ " $* " == *" --threads"[\ =]* || ${1:-} != recon ]] || set -- "$@" --threads $((threads > 0 ? threads : 1))
+    [[ " $* " == *" --threads"[\ =]* || ! ${1:-} =~ ^(recon|profile|bench)$ ]] || set -- "$@" --threads $((threads > 0 ? threads : 1))
     exec mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" build/release/bench/mbirk/mbirk-mpi "$@"
     ;;
   faults)

@@ -52,6 +52,18 @@ with tempfile.TemporaryDirectory() as name:
             if beam == "cone":
                 expect(found["emulated", 1] == found["emulated", 2], f"cone {options[1]}: 2 ranks give the bits of one")
 
+    # mbirk-mpi bench: two devices give what one of them gives alone. 10 slices are too few for two ranks.
+    for size, names in (33, "parallel_*"), (10, "[cq]*"):
+        out = folder / f"bench_{size}.json"
+        result = subprocess.run([*launch, "2", mbirk_mpi, "bench", "--policy", "emulated", "--sizes", str(size), "--ops",
+                                 names, "--threads", "1", "--budget", "0.01", "--out", str(out)],
+                                capture_output=True, text=True, timeout=300)
+        expect(result.returncode == 0, f"bench on devices: {result.stderr}")
+        run = json.loads(out.read_text())
+        expect(run["environment"]["backend"] == "emulated" and not run["errors"], f"bench on devices: {run}")
+        found = {name: result_of["difference"] for name, result_of in run["ranks"]["operations"][str(size)].items()}
+        expect(len(found) == 5 and max(found.values()) <= 2e-6, f"bench on devices: {found}")
+
     bad = [*common, "--out", str(folder / "bad.npy")]
     # A program without its device half.
     alone = folder / "mbirk-mpi"

@@ -1,6 +1,7 @@
 #include "operations/vcd_iteration.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "mbirk/exec/workspace.hpp"
 #include "operations/operation_groups.hpp"
@@ -8,24 +9,29 @@
 
 namespace mbirk::program {
 
-void time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
-                     std::pmr::memory_resource* upstream, std::function<void()> const& begins,
-                     std::function<bool(double)> const& ends) {
+recon_options iterations_of(vcd_iteration const& what, std::function<void()> begins, std::function<bool(double)> ends) {
   using clock = std::chrono::steady_clock;
-  auto last = clock::now();
   recon_options o;
   o.granularity = {what.subsets};
   o.partition_sequence = {0};
   o.max_iterations = 200;
   o.stop_threshold_change_pct = 0;
   o.init_recon = 0.0;
-  o.progress = [&](iteration_report const& report) {
+  o.progress = [last = clock::now(), begins = std::move(begins),
+                ends = std::move(ends)](iteration_report const& report) mutable {
     std::chrono::duration<double> const time = clock::now() - last;
     if (report.iteration > 1 && !ends(time.count())) return false;
     begins();
     last = clock::now();
     return true;
   };
+  return o;
+}
+
+void time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
+                     std::pmr::memory_resource* upstream, std::function<void()> const& begins,
+                     std::function<bool(double)> const& ends) {
+  auto const o = iterations_of(what, begins, ends);
   exec::workspace memory(upstream);
   recon_context const ctx{exec::host(threads, &memory), {}};
   auto x = problem.make_operands(*find_operation("recon"));

@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <string>
 
+#include "mbirk/recon/options.hpp"
 #include "operations/modelled_work.hpp"
 
 namespace mbirk::program {
@@ -17,8 +18,11 @@ struct vcd_iteration {
   std::string name() const { return geometry + "_vcd_iteration"; }
 };
 
-/// Iterates; calls begins() right before each iteration after the first one, which plans the subsets, and ends(seconds)
-/// right after it, until that returns false. x starts at 0, and parameters are the defaults.
+/// Options of such iterations: x starts at 0, and parameters are the defaults. They call begins() right before each
+/// iteration after the first one, which plans the subsets, and ends(seconds) right after it, until that returns false.
+recon_options iterations_of(vcd_iteration const& what, std::function<void()> begins, std::function<bool(double)> ends);
+
+/// Iterates with these options.
 /// @param memory  source of the work space
 void time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
                      std::pmr::memory_resource* memory, std::function<void()> const& begins,

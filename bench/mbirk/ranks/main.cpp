@@ -24,6 +24,7 @@
 #include "mbirk/version.hpp"
 #include "process/start.hpp"
 #include "process/streams.hpp"
+#include "ranks/measuring_commands.hpp"
 #include "ranks/recon_ranks.hpp"
 
 namespace {
@@ -103,13 +104,14 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
                     "ranks were started with different options, expected the same on all");
   require_same_text(mpi.ranks(), fmt::format("{} {}", mbirk::version_string, mbirk::instruction_set()),
                     "ranks run different versions of mbirk-mpi, or on different instruction sets, expected one");
-  CLI::App app{"mbirk-mpi: reconstructions by several processes, started by mpirun", "mbirk-mpi"};
+  CLI::App app{"mbirk-mpi: reconstructions by several processes, started by mpirun, and what they gain", "mbirk-mpi"};
   app.set_version_flag("--version", fmt::format("mbirk-mpi {}, {}", mbirk::version_string, mbirk::instruction_set()));
   app.require_subcommand(1);
   app.footer("mpirun -n N mbirk-mpi recon ... takes the options of mbirk recon, in parallel beam (fbp, vcd) and\n"
              "cone beam (fdk, vcd).\n"
-             "Exit codes: 0 done, 1 a reconstruction was interrupted, 2 bad usage or input, 3 the policy is not\n"
-             "available here.");
+             "Exit codes: 0 done, 1 a reconstruction was interrupted or an operation failed, 2 bad usage or input,\n"
+             "3 the policy is not available here.");
+  rank_command chosen;
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = add_recon_options(*command, true);
   command->get_option("--checkpoint")->description("Save the state to this file for --resume (default: never)");
@@ -121,6 +123,12 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
                    "Write a timeline of all ranks, with their messages and kernels, and what each has sent to this "
                    "folder: trace.perfetto.json.gz (ui.perfetto.dev), plugins/profile (XProf), ranks.json")
       ->type_name("DIR");
+  command->callback([&] {
+    note_given_options(*command, *o);
+    chosen = [&](mbirk::distributed::mpi const& ranks) { return reconstruct_in_ranks(*o, trace, ranks); };
+  });
+  add_rank_profile(app, chosen);
+  add_rank_bench(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& asked) {  // --help, --version
@@ -128,8 +136,10 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
   } catch (CLI::ParseError const& wrong) {
     return mpi.fail(std::string(wrong.what()) + " (see mbirk-mpi --help)", bad_input);
   }
-  note_given_options(*command, *o);
-  return reconstruct_in_ranks(*o, trace, mpi.ranks());
+  int const code = chosen(mpi.ranks());
+  bool const lost = mbirk::distributed::all_reduce(mpi.ranks(), "output", flush_results() ? 0 : 1,
+                                                   mbirk::distributed::reduction::maximum) > 0;
+  return lost ? mpi.fail("the standard output cannot be written", bad_input) : code;
 }
 
 }  // namespace

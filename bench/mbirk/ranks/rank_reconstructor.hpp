@@ -1,12 +1,14 @@
 // The reconstructions of mbirk-mpi, on the host and on the devices of ranks.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mbirk/distributed/counted.hpp"
+#include "mbirk/distributed/denoise.hpp"
 #include "mbirk/distributed/mpi.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "mbirk/distributed/traced.hpp"
@@ -48,9 +50,35 @@ class rank_reconstructor {
   virtual recon_log views(distributed::cone_views const& part, view<float const, 3> sinogram,
                           std::optional<view<float const, 3>> weights, view<float, 3> image,
                           recon_options const& options) const = 0;
+  /// See distributed::prox_map.
+  virtual recon_log prox_slab(distributed::parallel_slab const& slab, view<float const, 3> prox_input,
+                              view<float const, 3> sinogram, view<float, 3> image,
+                              recon_options const& options) const = 0;
+  /// See distributed::prox_map in cone beam.
+  virtual recon_log prox_views(distributed::cone_views const& part, view<float const, 3> prox_input,
+                               view<float const, 3> sinogram, view<float, 3> image,
+                               recon_options const& options) const = 0;
   /// See distributed::fdk_recon.
   virtual void fdk(distributed::cone_views const& part, view<float const, 3> sinogram, view<float, 3> image,
                    std::vector<std::string>& warnings) const = 0;
+  /// See distributed::qggmrf_denoise.
+  virtual void denoise(distributed::image_rows const& part, view<float const, 3> image, denoise_options const& options,
+                       view<float, 3> output) const = 0;
+  /// Time of the last call, without copies to and from a device.
+  double seconds() const noexcept { return seconds_; }
+
+ protected:
+  /// Calls an operation. @param finish  waits for a device
+  template <class Operation, class Finish> void time(Operation const& operation, Finish const& finish) const {
+    finish();
+    auto const begin = std::chrono::steady_clock::now();
+    operation();
+    finish();
+    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+ private:
+  mutable double seconds_ = 0;
 };
 
 /// On the host. @param ctx, ranks  must outlive the result

@@ -23,8 +23,9 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
-#include "operations/policy.hpp"
+#include "mbirk/profile/session.hpp"
 #include "process/streams.hpp"
+#include "ranks/rank_place.hpp"
 #include "ranks/rank_run.hpp"
 #include "ranks/rank_trace.hpp"
 
@@ -40,104 +41,6 @@ void check_distributed(recon_command const& o) {
   refuse(o.slab_sweeps.has_value(), "--slab-sweeps");
   refuse(o.call.compute_prior_loss, "--compute-prior-loss");
   refuse(o.call.mbirjax_rounding, "--mbirjax-rounding");
-}
-
-/// The ranks on the machine of this one.
-struct neighbours_on_machine {
-  int rank = 0, ranks = 1;  ///< this one among them, and how many there are
-  bool with_root = false;   ///< whether rank 0 is one of them
-};
-neighbours_on_machine find_neighbours(distributed::mpi const& ranks) {
-  neighbours_on_machine here{.with_root = ranks.rank() == 0};
-  MPI_Comm machine = MPI_COMM_NULL;
-  if (MPI_Comm_split_type(ranks.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) == MPI_SUCCESS) {
-    MPI_Comm_rank(machine, &here.rank);
-    MPI_Comm_size(machine, &here.ranks);
-    int first = ranks.rank();
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, machine);
-    here.with_root = first == 0;
-    MPI_Comm_free(&machine);
-  }
-  return here;
-}
-/// The memory that this rank may take: its share of what its machine has.
-memory_budget budget_of(recon_command const& o, neighbours_on_machine const& here) {
-  if (o.memory_limit) return memory_budget(available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"});
-  auto available = memory_available();
-  if (available && here.ranks > 1) {
-    available->bytes /= here.ranks;
-    available->source += fmt::format(", shared by {} ranks", here.ranks);
-  }
-  return memory_budget(available);
-}
-
-/// Where a rank computes.
-class place_of_rank {
- public:
-  /// @throws unavailable_error, device_error
-  place_of_rank(recon_command const& o, rank_messages const& ranks, neighbours_on_machine const& here,
-                rank_notes const& notes)
-      : ranks_on_device_(o.policy == "cuda" && rank_devices_of_this_program().choose_cuda
-                             ? rank_devices_of_this_program().choose_cuda(here.rank, here.ranks)
-                             : 1),
-        policy_(chosen(o)),
-        ctx_{policy_.host(), notes.on(policy_.host())},
-        alone_(policy_.recon(ctx_, notes.memory)) {
-    auto const& devices = rank_devices_of_this_program();
-    if (o.policy == "host") with_ = reconstruct_on_host(ctx_, ranks);
-    else with_ = (o.policy == "cuda" ? devices.cuda : devices.emulated)(ranks, notes, policy_.host().threads());
-  }
-  place_of_rank(place_of_rank const&) = delete;
-  place_of_rank& operator=(place_of_rank const&) = delete;
-
-  recon_context const& host() const noexcept { return ctx_; }
-  reconstructor const& alone() const noexcept { return *alone_; }
-  rank_reconstructor const& with() const noexcept { return *with_; }
-  /// Bytes of its device that this rank may take, if it has one with memory of its own.
-  std::optional<double> free_on_device() const {
-    auto bytes = alone_->free_device_memory();
-    if (bytes) *bytes /= ranks_on_device_;
-    return bytes;
-  }
-  std::string device() const { return policy_.device() ? policy_.device()->device : std::string(); }
-
- private:
-  static chosen_policy chosen(recon_command const& o) {
-    auto const& devices = rank_devices_of_this_program();
-    require<unavailable_error>(o.policy == "host" || devices.emulated, [&] {
-      return "policy " + o.policy + " is not available here: the program mbirk-mpi-devices next to mbirk-mpi is not "
-             "there, or older, or cannot be run; the target mbirk_mpi_devices makes it";
-    });
-    return chosen_policy(o);
-  }
-
-  int ranks_on_device_;
-  chosen_policy policy_;  // after the device is chosen
-  recon_context ctx_;
-  std::unique_ptr<reconstructor> alone_;
-  std::unique_ptr<rank_reconstructor> with_;
-};
-
-/// agree, which keeps an unavailable_error what it is. @throws unavailable_error on every rank if f throws it on some
-template <class F> void agree_on_available(distributed::mpi const& ranks, F const& f) {
-  bool unavailable = false;
-  try {
-    agree(ranks, [&] {
-      try {
-        f();
-      } catch (unavailable_error const&) {
-        unavailable = true;
-        throw;
-      }
-    });
-  } catch (communication_error const&) {
-    throw;  // of this rank alone
-  } catch (error const& e) {
-    bool const any =
-        distributed::all_reduce(ranks, "unavailable", unavailable ? 1 : 0, distributed::reduction::maximum) > 0;
-    if (any) throw unavailable_error(e.what(), e.where);
-    throw;
-  }
 }
 
 /// Refuses scans that ranks cannot share.
@@ -210,7 +113,7 @@ int reconstruct_in_ranks(recon_command const& given, std::string const& trace_fo
   interrupt_watch const interrupts;
   auto const start = std::chrono::steady_clock::now();
   auto const here = find_neighbours(ranks);
-  auto const memory = budget_of(o, here);
+  auto const memory = budget_of(o.memory_limit, here);
   scan_input scan;
   agree(ranks, [&] { open(o, memory, root, scan); });
   require_same_scan(ranks, o, scan);
@@ -225,7 +128,10 @@ int reconstruct_in_ranks(recon_command const& given, std::string const& trace_fo
 
   run_watch watch("recon", o.monitor, o.quiet);
   std::optional<rank_trace> trace;
-  agree(ranks, [&] { trace.emplace(trace_folder, ranks, here.with_root); });
+  agree(ranks, [&] {
+    if (root && !trace_folder.empty()) profile::detail::require_writable(trace_folder, "trace", "ranks");
+    trace.emplace(!trace_folder.empty(), ranks, here.with_root);
+  });
   std::optional<place_of_rank> place;
   agree_on_available(ranks, [&] {
     place.emplace(o, trace->messages(), here, rank_notes{watch.memory(), trace->buffer()});
@@ -235,7 +141,10 @@ int reconstruct_in_ranks(recon_command const& given, std::string const& trace_fo
                      place->free_on_device()};
   auto finished = std::holds_alternative<cone_parameters>(g.parameters) ? recon_of_views(run, scan)
                                                                         : recon_of_slices(run, scan);
-  trace->write(o.quiet);
+  if (trace->buffer()) {
+    trace->write(trace_folder);
+    trace->write_summary(trace_folder, o.quiet);
+  }
   if (!finished) return check_failed;
   auto& [record, repaired] = *finished;
 

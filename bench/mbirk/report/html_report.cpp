@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
 #include "mbirk/io/folder.hpp"
 #include "mbirk/io/output_file.hpp"
@@ -28,25 +29,40 @@ std::string date_of(std::string const& t) {
                      t.substr(11, 2), t.substr(13, 2));
 }
 
-std::string head(profile const& p) {
+struct page_section {
+  char const *id, *title;
+};
+constexpr page_section sections[] = {
+    {"stages", "Stages"},           {"columns", "Operations"}, {"words", "Words"},   {"rank", "Ranking"},
+    {"roofline", "Roofline"},       {"scaling", "Scaling"},    {"misses", "On-chip memory"},
+    {"timeline", "Timeline"},       {"memory", "Memory"},      {"files", "Files"},   {"notes", "What this does not say"}};
+constexpr page_section sections_of_ranks[] = {
+    {"ranks", "All ranks, and one"}, {"timeline", "Timeline"}, {"messages", "Messages"}, {"by-rank", "By rank"},
+    {"files", "Files"},              {"notes", "What this does not say"}};
+
+std::string head(profile const& p, char const* program, std::span<page_section const> linked) {
   std::string sizes;
   for (auto const n : p.sizes) sizes += (sizes.empty() ? "" : ", ") + std::to_string(n);
+  std::string links;
+  for (auto const& [id, title] : linked) links += fmt::format("<a href=\"#{}\">{}</a>", id, title);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\">"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">"
-      "<title>mbirk profile, {0}</title><style>{1}</style></head><body>\n"
-      "<header><h1>mbirk profile, {0}</h1><div class=\"soft\">{2}, {3} {4} &middot; sizes {5} &middot; mbirk {6}, "
-      "{7}</div>"
-      "<nav aria-label=\"Sections\"><a href=\"#stages\">Stages</a><a href=\"#columns\">Operations</a><a "
-      "href=\"#words\">Words</a><a href=\"#rank\">Ranking</a><a href=\"#roofline\">Roofline</a><a "
-      "href=\"#scaling\">Scaling</a>"
-      "<a href=\"#misses\">On-chip memory</a><a href=\"#timeline\">Timeline</a><a href=\"#memory\">Memory</a><a "
-      "href=\"#files\">Files</a>"
-      "<a href=\"#notes\">What this does not say</a></nav></header>\n<main>\n",
+      "<title>{8} profile, {0}</title><style>{1}</style></head><body>\n"
+      "<header><h1>{8} profile, {0}</h1><div class=\"soft\">{2}, {3} {4} &middot; sizes {5} &middot; mbirk {6}, "
+      "{7}</div><nav aria-label=\"Sections\">{9}</nav></header>\n<main>\n",
       escaped(date_of(p.timestamp)), style, escaped(p.backend == "host" ? p.cpu : p.backend + " on " + p.device),
-      p.threads, p.threads == 1 ? "thread" : "threads", escaped(sizes), escaped(p.version), escaped(p.compiler));
+      p.threads, p.threads == 1 ? "thread" : "threads", escaped(sizes), escaped(p.version), escaped(p.compiler),
+      program, links);
+}
+
+std::string foot(profile const& p, std::string const& file) {
+  return fmt::format(
+      "</main>\n<footer>Made by mbirk {} from {}; <code>mbirk report</code> makes it "
+      "again.</footer>\n<script>{}</script></body></html>\n",
+      escaped(p.version), escaped(fs::path(file).filename().string()), script);
 }
 
 /// Percent-encodes a path, so that a name with a space, a quote or a non-ASCII letter is one link.
@@ -64,8 +80,10 @@ std::string path_as_url(fs::path const& path) {
 
 std::string html_report(nlohmann::json const& run, std::string const& file, std::vector<report_link> const& links) {
   auto const p = read_profile(run, file);
+  if (run.contains("ranks"))
+    return head(p, "mbirk-mpi", sections_of_ranks) + ranks_sections(p, run, links) + foot(p, file);
   auto const order = by_time(p);
-  std::string out = head(p);
+  std::string out = head(p, "mbirk", sections);
   out += answer(p, order, run);
   auto const fold = [](std::string const& title, std::string const& section) {
     return section.empty() ? section
@@ -86,11 +104,7 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
   out += fold("Graphs before and after fusion", graphs_table(p, run, links));
   out += files_section(links);
   out += notes(p, order, run);
-  out += fmt::format(
-      "</main>\n<footer>Made by mbirk {} from {}; <code>mbirk report</code> makes it "
-      "again.</footer>\n<script>{}</script></body></html>\n",
-      escaped(p.version), escaped(fs::path(file).filename().string()), script);
-  return out;
+  return out + foot(p, file);
 }
 
 void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::path const& out) {

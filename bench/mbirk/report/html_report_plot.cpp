@@ -41,6 +41,7 @@ std::string bytes_text(double bytes) {
                      units[u]);
 }
 
+std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
 std::string rate_text(double rate) {
   if (!(rate > 0)) return "0 ";
   char const* const units[] = {"", "k", "M", "G", "T", "P"};

@@ -14,6 +14,7 @@ std::string escaped(std::string_view text);
 std::string seconds_text(double t);    ///< "1.23 ms"
 std::string bytes_text(double bytes);  ///< "96.0 KiB"
 std::string rate_text(double rate);    ///< per second, without unit: "12.3 G"
+std::string percent(double share);     ///< "12 %", "1.2 %"
 
 struct tick {
   double at;

@@ -13,8 +13,6 @@
 namespace mbirk::program::report {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
-
 cost const* cost_at(operation const& op, index_t n) {
   auto const it = op.costs.find(n);
   return it == op.costs.end() ? nullptr : &it->second;

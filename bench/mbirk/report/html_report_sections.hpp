@@ -45,6 +45,8 @@ std::string staged_table(profile const& p, nlohmann::json const& run);
 std::string candidates_table(profile const& p, nlohmann::json const& run);
 /// The stages of the operations among the candidates; empty if none has three.
 std::string pipelines_table(profile const& p, nlohmann::json const& run);
+/// All sections about a run of mbirk-mpi. @throws io_error when its block "ranks" is malformed
+std::string ranks_sections(profile const& p, nlohmann::json const& run, std::vector<report_link> const& links);
 /// One sentence about the candidates, in HTML; empty if the run has none.
 std::string candidates_answer(profile const& p, nlohmann::json const& run);
 

@@ -1,0 +1,128 @@
+"""mbirk-mpi profile and bench with 1 to 3 ranks: every operation is timed, compared with one rank and counted, and the
+other commands read the files. Wrong input: one line, exit code 2, no file.
+
+profile_test.py MBIRK MBIRK_MPI "MPIRUN -n" """
+import gzip
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+from program_case import expect, expect_failure
+
+mbirk, mbirk_mpi, launch = sys.argv[1], sys.argv[2], shlex.split(sys.argv[3])
+SLICES = ["parallel_forward_project", "parallel_back_project", "parallel_fbp_recon", "parallel_mbir_recon",
+          "parallel_prox_map", "parallel_vcd_iteration"]
+VIEWS = ["cone_forward_project", "cone_fdk_recon", "cone_mbir_recon", "cone_prox_map", "cone_vcd_iteration"]
+ALONE = ["parallel_forward_project", "parallel_back_project", "parallel_fbp_recon", "cone_forward_project"]
+
+
+def ranks(count, command, *arguments):
+    return subprocess.run([*launch, str(count), mbirk_mpi, command, *arguments, "--threads", "1"], capture_output=True,
+                          text=True, timeout=300)
+
+
+def check_result(name, result, count):
+    """What is known of an operation at a size."""
+    by_rank = result["by rank"]
+    expect([r["rank"] for r in by_rank] == list(range(count)), f"{name}: a record of each rank")
+    for r in by_rank:
+        expect(0 <= r["seconds of messages"] < r["seconds"] and r["peak bytes of temporaries"] > 0, f"{name}: {r}")
+        for key in "messages", "bytes":
+            expect(r[key] == sum(sent[key] for sent in r["sent"].values()), f"{name}: the sum of the {key}, {r}")
+        expect((r["messages"] == 0) == (name in ALONE), f"{name}: ranks exchange something, {r}")
+        # Every subset of an iteration sends three sums of a unit of slices, or of a subtree of the views.
+        if name.endswith("_vcd_iteration"):
+            expect(r["sent"]["line search"] == {"messages": 128, "bytes": 128 * 24}, f"{name}: {r['sent']}")
+    expect(0 <= result["share of messages"] < 1, f"{name}: the share of messages")
+    if name.endswith("_vcd_iteration"):
+        expect(0 < result["model"]["efficiency"] <= 1, f"{name}: the model")
+        return
+    # Slices and rows have the bits of one rank. In cone beam the sum over views is made in another order.
+    most = 2e-6 if name in VIEWS else 0
+    expect(0 <= result["difference"] <= most, f"{name} differs from one rank by {result['difference']}")
+
+
+def check_profile(folder):
+    size, names = 48, SLICES + VIEWS + ["qggmrf_denoise"]
+    result = ranks(2, "profile", "--sizes", f"33,{size}", "--budget", "0.5", "--out", str(folder))
+    expect(result.returncode == 0, f"profile: {result.stderr}")
+    (file,), (page,) = folder.glob("mbirk_profile_*.json"), folder.glob("report_*.html")
+    expect(str(file) in result.stdout and str(page) in result.stdout, "the names of the files")
+    run = json.loads(file.read_text())
+    expect(run["environment"]["ranks"] == run["ranks"]["count"] == 2 and not run["errors"], "2 ranks, no errors")
+    network = run["ranks"]["network"]
+    expect(0 < network["latency"] < 1 and network["bytes per second"] > 1e6, f"{network}")
+    left_out = [(one["operation"], one["volume_size"]) for one in run["ranks"]["left out"]]
+    expect(left_out == [(SLICES[-1], 33), (VIEWS[-1], 33)], f"too small for 128 subsets: {left_out}")
+    operations = run["ranks"]["operations"]
+    expect(sorted(operations[str(size)]) == sorted(names), f"the operations: {sorted(operations[str(size)])}")
+    for name, result_of in operations[str(size)].items():
+        check_result(name, result_of, 2)
+        times = {m["run"]: m["time"] for m in run["measurements"]
+                 if (m["operation"], m["volume_size"]) == (name, size)}
+        expect(sorted(times) == ([2, 3] if name.endswith("_vcd_iteration") else [1, 2, 3]), f"{name}: runs {times}")
+        expect(min(times.values()) > 0, f"{name}: times {times}")
+        if result_of["speed-up"] is not None:
+            expect(abs(result_of["speed-up"] * times[3] / result_of["alone"]["time"] - 1) < 1e-6, f"{name}: speed-up")
+            expect(abs(result_of["efficiency"] * 2 / result_of["speed-up"] - 1) < 1e-6, f"{name}: efficiency")
+        lanes = result_of["timeline"]
+        expect(max(lane["begin"] for lane in lanes) < min(lane["end"] for lane in lanes),
+               f"{name}: the ranks work at the same time")
+        for lane in lanes:
+            expect(bool(lane["messages"]) == (name not in ALONE), f"{name}: messages in the timeline")
+    for n in 33, size:
+        traces = folder / "traces" / run["timestamp"] / f"vol{n}"
+        with gzip.open(traces / "trace.perfetto.json.gz") as trace:
+            events = json.load(trace)["traceEvents"]
+        processes = {e["args"]["name"] for e in events if e["name"] == "process_name"}
+        expect(processes == {"rank 0 of 2", "rank 1 of 2"}, f"the processes: {processes}")
+        expect({e["pid"] for e in events if e["name"] == "gather line search"} == {1, 2}, "messages of both ranks")
+        expect(len(list(traces.glob("plugins/profile/*/rank_[01].xplane.pb"))) == 2, "a file for XProf of each rank")
+
+    text = page.read_text()
+    for part in "mbirk-mpi profile", 'id="ranks"', "rank 1: ", "gather line search", 'id="by-rank"':
+        expect(part in text, f"the page has {part}")
+    again = folder / "again.html"
+    subprocess.run([mbirk, "report", str(file), "--out", str(again)], check=True, capture_output=True)
+    expect(again.read_text() == text, "mbirk report makes the same page")
+    subprocess.run([mbirk, "compare", str(file), str(file)], check=True, capture_output=True)
+    run["ranks"]["operations"][str(size)][names[0]]["by rank"] = 3
+    broken = folder / "broken.json"
+    broken.write_text(json.dumps(run))
+    result = subprocess.run([mbirk, "report", str(broken), "--out", str(folder / "broken.html")], capture_output=True,
+                            text=True)
+    expect_failure(result, "by rank is 3, expected an array of ranks", folder)
+
+
+def check_bench(folder):
+    out = folder / "bench.json"
+    result = ranks(3, "bench", "--sizes", "48", "--ops", "*fdk*", "--no-alone", "--budget", "0.05", "--out", str(out))
+    expect(result.returncode == 0, f"bench: {result.stderr}")
+    expect("cone_fdk_recon" in result.stdout and "3 ranks of 1 thread" in result.stdout, f"bench: {result.stdout}")
+    run = json.loads(out.read_text())
+    (name,) = run["ranks"]["operations"]["48"]
+    found = run["ranks"]["operations"]["48"][name]
+    expect(name == "cone_fdk_recon" and not {"alone", "speed-up", "difference"} & found.keys(), f"bench: {found.keys()}")
+    result = ranks(1, "bench", "--sizes", "48", "--ops", "*denoise", "--budget", "0.05")
+    expect(result.returncode == 0 and "qggmrf_denoise" in result.stdout, f"bench of one rank: {result.stderr}")
+    # 48 slices are two units: three ranks cannot share them, but the views.
+    result = ranks(3, "bench", "--sizes", "48", "--ops", "*_forward_project", "--no-alone", "--budget", "0.05")
+    expect(result.returncode == 0, f"bench: {result.stderr}")
+    expect("left out: parallel_forward_project at 48: 3 ranks for 48 slices" in result.stdout, result.stdout)
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    check_profile(folder / "profile")
+    check_bench(folder)
+    bad = ["--out", str(folder / "bad")]
+    expect_failure(ranks(2, "profile", *bad, "--ops", "none*"), "--ops none* matches no operation", folder)
+    expect_failure(ranks(2, "profile", *bad, "--sizes", "16", "--ops", "parallel_*"), "2 ranks for 16 slices", folder)
+    expect_failure(ranks(2, "profile", *bad, "--memory-limit", "10kiB"), "size 64: rank 0, which has the whole problem, needs ", folder)
+    expect_failure(ranks(2, "profile", "--out", str(folder / "bench.json")), "cannot create this folder", folder)
+    expect_failure(ranks(2, "bench", "--out", str(folder / "none" / "bad.json")), "bad.json", folder)
+    expect_failure(ranks(2, "bench", "--sizes", "1"), "--sizes", folder)
+print("mbirk-mpi profile and bench: as expected")
