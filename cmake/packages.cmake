@@ -79,26 +79,7 @@ set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
 mbirk_need(mbirk_with_mpi "the program mbirk-mpi" MPI)
 
-# Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH, because the toolkit's folder
-# has it.
-set(mbirk_with_cuda OFF)
-if(TARGET mbirk_cuda)
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 90)
-  endif()
-  if(NOT DEFINED ENV{CUDACXX} AND CUDAToolkit_NVCC_EXECUTABLE)
-    set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE})
-  endif()
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    enable_language(CUDA)
-    set(mbirk_with_cuda ON)
-  elseif(NOT MBIRK_CUDA STREQUAL "AUTO")
-    message(FATAL_ERROR "mbirk: MBIRK_CUDA is ${MBIRK_CUDA}, but no CUDA compiler was found")
-  else()
-    message(STATUS "mbirk: CUDA in our own programs is off because a CUDA compiler was not found")
-  endif()
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/cuda_language.cmake)
 
 # Headers of the toolkit that work without it: NVTX is header-only, and CUPTI is loaded at run time. Given as PATHS, the
 # toolkit comes after the compilers' default folders.

@@ -22,6 +22,8 @@ CLASSES = (
     "TranslationModel",
     "QGGMRFDenoiser",
     "MACE4DModel",
+    "Device",
+    "DeviceArray",
 )
 SECTIONS = {
     "Functions": "__init__",
@@ -144,8 +146,11 @@ def _item(level: int, name: str, signature: str, doc: str) -> list[str]:
 
 
 def _class(tree: ast.Module, name: str, known: dict[str, Entry]) -> list[str]:
-    node = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name)
-    methods = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+    node = classes[name]
+    # Classes that the host and devices share have the methods of a model.
+    shared = [classes[b.id] for b in node.bases if isinstance(b, ast.Name) and b.id.endswith("Methods")]
+    methods = {n.name: n for c in (*shared, node) for n in c.body if isinstance(n, ast.FunctionDef)}
     constructor = methods.pop("__init__", None)
     doc = ast.get_docstring(node) or ""
     if constructor is not None:
@@ -153,9 +158,10 @@ def _class(tree: ast.Module, name: str, known: dict[str, Entry]) -> list[str]:
     lines = _item(3, name, _signature(constructor, 1) if constructor else "", doc)
     for method in methods.values():
         if not method.name.startswith("_"):
-            static = any(ast.unparse(d) == "staticmethod" for d in method.decorator_list)
+            decorators = [ast.unparse(d) for d in method.decorator_list]
             described = ast.get_docstring(method) or known.get(method.name, ("", ""))[1]
-            lines += _item(4, method.name, _signature(method, 0 if static else 1), described)
+            signature = "" if "property" in decorators else _signature(method, 0 if "staticmethod" in decorators else 1)
+            lines += _item(4, method.name, signature, described)
     return lines
 
 

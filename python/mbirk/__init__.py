@@ -31,6 +31,7 @@ from ._core import (
 )
 from .convenience import build_model, copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
 from .denoiser import QGGMRFDenoiser
+from .devices import Device, DeviceArray
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
 from .mace4d import MACE4DModel
 from .memory import get_memory_stats
@@ -74,6 +75,8 @@ from .viewer import slice_viewer
 
 __all__ = [
     "ConeBeamModel",
+    "Device",
+    "DeviceArray",
     "GeneralViewsModel",
     "IterationReport",
     "MACE4DModel",

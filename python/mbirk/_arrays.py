@@ -65,6 +65,14 @@ def initial(value: Any, name: str, operation: str, strict: bool = False) -> Any:
     return value if numpy.isscalar(value) else floats(value, name, operation, strict)
 
 
+class HostArrays:
+    """How a model reads and returns arrays: on the host, as the functions above."""
+
+    _floats = staticmethod(floats)
+    _initial = staticmethod(initial)
+    _result = staticmethod(result)
+
+
 def like(given: Any, result: numpy.ndarray) -> Any:
     """`result`, as a JAX array if `given` is one."""
     if not type(given).__module__.startswith(("jax", "jaxlib")):

@@ -79,7 +79,7 @@ class ModelParameters:
     def get_required_param_names(cls) -> list[str]:
         """Names of the arguments that the constructor requires or that belong to the views."""
         return [
-            name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "use_curved_detector")
+            name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "use_curved_detector", "device")
         ]
 
     def get_all_params(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -105,7 +105,10 @@ class ModelParameters:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.params)
+        device = getattr(self, "device", "host")
+        if device == "host":
+            return _restore, (type(self), self.params)
+        return _restore_on, (device.name, self._host_class, self.params)
 
     def setup_logger(self, *, logfile_path: str | None = None, print_logs: bool = True) -> None:
         """Sends the logs of the following calls to a file, if a path is given, and to the terminal, if print_logs."""
@@ -132,6 +135,12 @@ class ModelParameters:
     def _with_log(self, record: dict[str, Any]) -> dict[str, Any]:
         record["logs"] = self.logger.buffer.getvalue()
         return record
+
+
+def _restore_on(device: str, host_class: type, params: dict[str, Any]) -> Any:
+    from .devices import class_on
+
+    return _restore(class_on(device, host_class), params)
 
 
 def _restore(cls: type, params: dict[str, Any]) -> Any:

@@ -9,19 +9,28 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._arrays import floats, result
+from ._arrays import HostArrays
 from ._docstrings import copy_docstrings
 from ._progress import InstanceLogger, Progress, observer
+from .devices import class_on
 
 Floats = NDArray[numpy.float32]
 Result = tuple[Floats, dict[str, Any]]
 
 
-class QGGMRFDenoiser(_core.QGGMRFDenoiser):
-    """Removes white Gaussian noise from an image by the qGGMRF prior; parameters as of the models, sharpness 0."""
+class DenoiserMethods(HostArrays):
+    """The methods of a QGGMRFDenoiser, on the host and on devices."""
 
-    def __init__(self, image_shape: Sequence[int]):
-        """image_shape: (rows, cols, slices); (1, rows, cols) for an image of two dimensions."""
+    device: Any = "host"  # or a mbirk.Device
+
+    def __new__(cls, *arguments: Any, device: str = "host", **options: Any) -> Any:
+        if device == "host":
+            return super().__new__(cls)
+        return class_on(device, cls)(*arguments, **options)  # not of this class, so that __init__ does not follow
+
+    def __init__(self, image_shape: Sequence[int], *, device: str = "host"):
+        """image_shape: (rows, cols, slices); (1, rows, cols) for an image of two dimensions. device: "cuda" for a
+        denoiser of mbirk.devices."""
         super().__init__(image_shape)
         self.logger = InstanceLogger(type(self).__name__)
 
@@ -51,10 +60,10 @@ class QGGMRFDenoiser(_core.QGGMRFDenoiser):
         self.logger.restart(logfile_path, print_logs)
         try:
             denoised, record = super().denoise(
-                floats(image, "image", "denoise", strict),
+                self._floats(image, "image", "denoise", strict),
                 sigma_noise,
                 use_ror_mask,
-                floats(init_image, "init_image", "denoise", strict),
+                self._floats(init_image, "init_image", "denoise", strict),
                 max_iterations,
                 stop_threshold_change_pct,
                 seed=seed,
@@ -64,7 +73,11 @@ class QGGMRFDenoiser(_core.QGGMRFDenoiser):
             )
         finally:
             self.logger.close()
-        return result(denoised, out), record
+        return self._result(denoised, out), record
 
 
-copy_docstrings(QGGMRFDenoiser, _core.QGGMRFDenoiser)
+class QGGMRFDenoiser(DenoiserMethods, _core.QGGMRFDenoiser):
+    """Removes white Gaussian noise from an image by the qGGMRF prior; parameters as of the models, sharpness 0."""
+
+
+copy_docstrings(DenoiserMethods, _core.QGGMRFDenoiser)

@@ -10,16 +10,17 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, files
-from ._arrays import floats, indices, initial, result
+from ._arrays import HostArrays, floats, indices
 from ._docstrings import copy_docstrings
-from ._parameters import ModelParameters
+from ._parameters import ModelParameters, _restore
 from ._progress import InstanceLogger, Progress, observer
+from .devices import class_on
 
 Floats = NDArray[numpy.float32]
 Result = tuple[Floats, dict[str, Any]]
 
 
-class TomographyModel(ModelParameters):
+class TomographyModel(ModelParameters, HostArrays):
     """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel, a MultiAxisParallelModel or a
     TranslationModel, or a GeneralViewsModel, which has no direct reconstruction.
 
@@ -27,6 +28,13 @@ class TomographyModel(ModelParameters):
     With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
     MBIRJAX and changes nothing.
     """
+
+    device: Any = "host"  # or a mbirk.Device
+
+    def __new__(cls, *arguments: Any, device: str = "host", **options: Any) -> Any:
+        if device == "host":
+            return super().__new__(cls)
+        return class_on(device, cls)(*arguments, **options)  # not of this class, so that __init__ does not follow
 
     def forward_project(
         self,
@@ -37,8 +45,8 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        x = floats(recon, "recon", "forward_project", strict)
-        return result(super().forward_project(x, out=out, threads=threads), out)
+        x = self._floats(recon, "recon", "forward_project", strict)
+        return self._result(super().forward_project(x, out=out, threads=threads), out)
 
     def back_project(
         self,
@@ -49,8 +57,8 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        y = floats(sinogram, "sinogram", "back_project", strict)
-        return result(super().back_project(y, out=out, threads=threads), out)
+        y = self._floats(sinogram, "sinogram", "back_project", strict)
+        return self._result(super().back_project(y, out=out, threads=threads), out)
 
     def sparse_forward_project(
         self,
@@ -61,9 +69,9 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        x = floats(voxel_values, "voxel_values", "sparse_forward_project", strict)
+        x = self._floats(voxel_values, "voxel_values", "sparse_forward_project", strict)
         pixels = indices(pixel_indices, "pixel_indices", "sparse_forward_project", strict)
-        return result(super().sparse_forward_project(x, pixels, out=out, threads=threads), out)
+        return self._result(super().sparse_forward_project(x, pixels, out=out, threads=threads), out)
 
     def sparse_back_project(
         self,
@@ -75,10 +83,10 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        y = floats(sinogram, "sinogram", "sparse_back_project", strict)
+        y = self._floats(sinogram, "sinogram", "sparse_back_project", strict)
         pixels = indices(pixel_indices, "pixel_indices", "sparse_back_project", strict)
         back = super().sparse_back_project(y, pixels, coeff_power=coeff_power, out=out, threads=threads)
-        return result(back, out)
+        return self._result(back, out)
 
     def compute_hessian_diagonal(
         self,
@@ -89,8 +97,8 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        w = floats(weights, "weights", "compute_hessian_diagonal", strict)
-        return result(super().compute_hessian_diagonal(w, out=out, threads=threads), out)
+        w = self._floats(weights, "weights", "compute_hessian_diagonal", strict)
+        return self._result(super().compute_hessian_diagonal(w, out=out, threads=threads), out)
 
     def direct_filter(
         self,
@@ -104,9 +112,9 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        y = floats(sinogram, "sinogram", "direct_filter", strict)
+        y = self._floats(sinogram, "sinogram", "direct_filter", strict)
         filtered = super().direct_filter(y, filter_name, taps=taps, method=method, out=out, threads=threads)
-        return result(filtered, out)
+        return self._result(filtered, out)
 
     def direct_recon(
         self,
@@ -120,15 +128,15 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        y = floats(sinogram, "sinogram", "direct_recon", strict)
+        y = self._floats(sinogram, "sinogram", "direct_recon", strict)
         recon = super().direct_recon(y, filter_name, taps=taps, method=method, out=out, threads=threads)
-        return result(recon, out)
+        return self._result(recon, out)
 
     def auto_set_regularization_params(
         self, sinogram: ArrayLike, weights: ArrayLike | None = None, *, threads: int = 0, strict: bool = False
     ) -> dict[str, float]:
-        y = floats(sinogram, "sinogram", "auto_set_regularization_params", strict)
-        w = floats(weights, "weights", "auto_set_regularization_params", strict)
+        y = self._floats(sinogram, "sinogram", "auto_set_regularization_params", strict)
+        w = self._floats(weights, "weights", "auto_set_regularization_params", strict)
         return super().auto_set_regularization_params(y, w, threads=threads)
 
     def recon(
@@ -222,12 +230,12 @@ class TomographyModel(ModelParameters):
         progress)."""
         logfile_path, print_logs, progress = reports
         for name, array in arrays.items():
-            convert = initial if name == "init_recon" else floats
+            convert = self._initial if name == "init_recon" else self._floats
             arrays[name] = convert(array, name, operation, strict)
         with self._logged(logfile_path, print_logs) as logger:
             method = getattr(super(), operation)
             recon, record = method(**arrays, progress=observer(progress, logger), **options)
-        return result(recon, options["out"]), self._with_log(record)
+        return self._result(recon, options["out"]), self._with_log(record)
 
     def gen_weights_mar(
         self,
@@ -241,14 +249,19 @@ class TomographyModel(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Floats:
-        y = floats(sinogram, "sinogram", "gen_weights_mar", strict)
-        x = floats(init_recon, "init_recon", "gen_weights_mar", strict)
-        return result(super().gen_weights_mar(y, x, metal_threshold, beta, gamma, out=out, threads=threads), out)
+        y = self._floats(sinogram, "sinogram", "gen_weights_mar", strict)
+        x = self._floats(init_recon, "init_recon", "gen_weights_mar", strict)
+        return self._result(super().gen_weights_mar(y, x, metal_threshold, beta, gamma, out=out, threads=threads), out)
 
     @staticmethod
     def gen_weights(sinogram: ArrayLike, weight_type: str, *, threads: int = 0, strict: bool = False) -> Floats:
         """Weights of the samples of a sinogram: mbirk.gen_weights."""
         return _core.gen_weights(floats(sinogram, "sinogram", "gen_weights", strict), weight_type, threads=threads)
+
+    def to(self, device: str) -> Any:
+        """A model with the same parameters on a device, "cuda", or on the "host": see mbirk.devices."""
+        host = getattr(self, "_host_class", type(self))
+        return _restore(host if device == "host" else class_on(device, host), self.params)
 
     def configure_devices(self, *devices: Any, **options: Any) -> None:
         """Accepted for scripts of MBIRJAX and ignored; `threads` of each call is what divides the work here."""
@@ -292,12 +305,12 @@ class TomographyModel(ModelParameters):
         return linear_operator(self, threads=threads)
 
 
-class ParallelBeamModel(TomographyModel, _core.ParallelBeamModel):
-    """A parallel-beam scan and the parameters of its reconstruction, with MBIRJAX's names and defaults."""
+class ParallelBeamMethods(TomographyModel):
+    """The methods of a ParallelBeamModel, on the host and on devices."""
 
-    def __init__(self, sinogram_shape: Sequence[int], angles: ArrayLike):
+    def __init__(self, sinogram_shape: Sequence[int], angles: ArrayLike, *, device: str = "host"):
         """sinogram_shape: (views, rows, channels). angles: one per view, radians. The reconstruction is sized to
-        fit."""
+        fit. device: "cuda" for a model of mbirk.devices."""
         super().__init__(sinogram_shape, angles)
         self.logger = InstanceLogger(type(self).__name__)
         self.verify_valid_params()
@@ -315,6 +328,10 @@ class ParallelBeamModel(TomographyModel, _core.ParallelBeamModel):
         return self.direct_recon(sinogram, filter_name, **options)
 
 
+class ParallelBeamModel(ParallelBeamMethods, _core.ParallelBeamModel):
+    """A parallel-beam scan and the parameters of its reconstruction, with MBIRJAX's names and defaults."""
+
+
 class MultiAxisParallelModel(TomographyModel, _core.MultiAxisParallelModel):
     """A parallel-beam scan with an azimuth and an elevation per view (laminography is a special case), and the
     parameters of its reconstruction, with MBIRJAX's names and defaults."""
@@ -330,9 +347,8 @@ class MultiAxisParallelModel(TomographyModel, _core.MultiAxisParallelModel):
     fbp_recon = ParallelBeamModel.fbp_recon
 
 
-class ConeBeamModel(TomographyModel, _core.ConeBeamModel):
-    """A cone-beam scan, circular or helical, and the parameters of its reconstruction, with MBIRJAX's names and
-    defaults."""
+class ConeBeamMethods(TomographyModel):
+    """The methods of a ConeBeamModel, on the host and on devices."""
 
     def __init__(
         self,
@@ -342,10 +358,12 @@ class ConeBeamModel(TomographyModel, _core.ConeBeamModel):
         source_iso_dist: float,
         helical_z_shifts: ArrayLike | None = None,
         use_curved_detector: bool = False,
+        *,
+        device: str = "host",
     ):
         """sinogram_shape: (views, rows, channels). angles: one per view, radians. source_detector_dist,
         source_iso_dist: lengths; the former may be infinite. helical_z_shifts: one length per view. The reconstruction
-        is sized to fit."""
+        is sized to fit. device: "cuda" for a model of mbirk.devices."""
         super().__init__(sinogram_shape, angles, source_detector_dist, source_iso_dist, helical_z_shifts)
         self.logger = InstanceLogger(type(self).__name__)
         if use_curved_detector:
@@ -399,6 +417,11 @@ class ConeBeamModel(TomographyModel, _core.ConeBeamModel):
             out=out,
             threads=threads,
         )
+
+
+class ConeBeamModel(ConeBeamMethods, _core.ConeBeamModel):
+    """A cone-beam scan, circular or helical, and the parameters of its reconstruction, with MBIRJAX's names and
+    defaults."""
 
 
 class TranslationModel(TomographyModel, _core.TranslationModel):
@@ -462,7 +485,7 @@ class GeneralViewsModel(TomographyModel, _core.GeneralViewsModel):
 
 
 copy_docstrings(TomographyModel, _core.ConeBeamModel)
-copy_docstrings(ConeBeamModel, _core.ConeBeamModel)
+copy_docstrings(ConeBeamMethods, _core.ConeBeamModel)
 copy_docstrings(TranslationModel, _core.TranslationModel)
 copy_docstrings(MultiAxisParallelModel, _core.MultiAxisParallelModel)
 

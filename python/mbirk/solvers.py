@@ -12,6 +12,18 @@ from ._arrays import floats
 Floats = NDArray[numpy.float32]
 
 
+def _projections(model: Any, threads: int) -> tuple[Any, Any]:
+    """forward_project and back_project of arrays of the host, also where the model is on a device."""
+
+    def forward(x: Floats) -> Floats:
+        return numpy.asarray(model.forward_project(x, threads=threads))
+
+    def back(y: Floats) -> Floats:
+        return numpy.asarray(model.back_project(y, threads=threads))
+
+    return forward, back
+
+
 def linear_operator(model: Any, *, threads: int = 0) -> Any:
     """scipy.sparse.linalg.LinearOperator of a model: matvec is forward_project, rmatvec back_project, its exact
     transpose.
@@ -24,13 +36,13 @@ def linear_operator(model: Any, *, threads: int = 0) -> Any:
     recon_shape, sinogram_shape = model.recon_shape, model.sinogram_shape
     shape = (int(numpy.prod(sinogram_shape)), int(numpy.prod(recon_shape)))
 
-    def forward(x: ArrayLike) -> Floats:
-        return model.forward_project(numpy.reshape(x, recon_shape), threads=threads).ravel()
-
-    def back(y: ArrayLike) -> Floats:
-        return model.back_project(numpy.reshape(y, sinogram_shape), threads=threads).ravel()
-
-    return LinearOperator(shape, matvec=forward, rmatvec=back, dtype=numpy.float32)
+    forward, back = _projections(model, threads)
+    return LinearOperator(
+        shape,
+        matvec=lambda x: forward(numpy.reshape(x, recon_shape)).ravel(),
+        rmatvec=lambda y: back(numpy.reshape(y, sinogram_shape)).ravel(),
+        dtype=numpy.float32,
+    )
 
 
 def _start(model: Any, sinogram: ArrayLike, init_recon: ArrayLike | None, name: str) -> tuple[Floats, Floats]:
@@ -59,10 +71,11 @@ def sirt(
     sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per
     iteration."""
     y, x = _start(model, sinogram, init_recon, "sirt")
-    rows = _inverse(model.forward_project(numpy.ones_like(x), threads=threads))
-    columns = _inverse(model.back_project(numpy.ones_like(y), threads=threads))
+    forward, back = _projections(model, threads)
+    rows = _inverse(forward(numpy.ones_like(x)))
+    columns = _inverse(back(numpy.ones_like(y)))
     for _ in range(iterations):
-        x += columns * model.back_project(rows * (y - model.forward_project(x, threads=threads)), threads=threads)
+        x += columns * back(rows * (y - forward(x)))
         if positivity:
             numpy.maximum(x, 0, out=x)
     return x
@@ -77,17 +90,18 @@ def cgls(
     sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per
     iteration."""
     y, x = _start(model, sinogram, init_recon, "cgls")
-    residual = y - model.forward_project(x, threads=threads)
-    gradient = model.back_project(residual, threads=threads)
+    forward, back = _projections(model, threads)
+    residual = y - forward(x)
+    gradient = back(residual)
     direction, norm = gradient.copy(), numpy.vdot(gradient, gradient)
     for _ in range(iterations):
         if norm == 0:
             break
-        projected = model.forward_project(direction, threads=threads)
+        projected = forward(direction)
         step = norm / numpy.vdot(projected, projected)
         x += step * direction
         residual -= step * projected
-        gradient = model.back_project(residual, threads=threads)
+        gradient = back(residual)
         previous, norm = norm, numpy.vdot(gradient, gradient)
         direction = gradient + (norm / previous) * direction
     return x
@@ -131,17 +145,16 @@ def fista_tv(
     sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per
     iteration, and ten more at the start for the norm of A."""
     y, x = _start(model, sinogram, init_recon, "fista_tv")
+    forward, back = _projections(model, threads)
     if tv_weight <= 0:
         raise ValueError(f"fista_tv: tv_weight is {tv_weight}, expected more than 0")
     probe = numpy.ones_like(x)
     for _ in range(5):
-        probe = model.back_project(
-            model.forward_project(probe / numpy.linalg.norm(probe), threads=threads), threads=threads
-        )
+        probe = back(forward(probe / numpy.linalg.norm(probe)))
     step = numpy.float32(1 / (1.05 * numpy.linalg.norm(probe)))  # power iterations approach the norm of A'A from below
     point, momentum = x, 1.0
     for _ in range(iterations):
-        gradient = model.back_project(model.forward_project(point, threads=threads) - y, threads=threads)
+        gradient = back(forward(point) - y)
         previous, x = x, _denoise_tv(point - step * gradient, numpy.float32(step * tv_weight), inner_iterations)
         if positivity:
             numpy.maximum(x, 0, out=x)

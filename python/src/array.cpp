@@ -1,8 +1,11 @@
 #include "array.hpp"
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "mbirk/exec/array.hpp"
 
 namespace mbirk::python {
 namespace detail {
@@ -23,7 +26,8 @@ std::string type_text(nb::dlpack::dtype type) {
 }
 std::string what(expected const& e) { return std::string(e.operation) + ": " + e.name; }
 std::string wanted(expected const& e) {
-  return "an array of " + type_text(e.type) + " " + e.axes + ", dense in C order, in memory of the host";
+  return "an array of " + type_text(e.type) + " " + e.axes + ", dense in C order, in memory of the " +
+         (e.of_policy ? "device" : "host");
 }
 [[noreturn]] void wrong_type(std::string const& text) { throw nb::type_error(text.c_str()); }
 [[noreturn]] void wrong_value(std::string const& text) { throw nb::value_error(text.c_str()); }
@@ -65,9 +69,13 @@ void require_dense(nb::ndarray<nb::ro> const& array, expected const& e) {
 
 memory import_array(nb::handle object, expected const& e) {
   auto array = import_any(object, e);
-  if (array.device_type() != nb::device::cpu::value)
+  if (e.of_policy && (array.device_type() != memory_type || array.device_id() != memory_device()))
+    wrong_value(what(e) + " is in memory of DLPack device type " + std::to_string(array.device_type()) + ", number " +
+                std::to_string(array.device_id()) + ", expected " + wanted(e) + ", which is of type " +
+                std::to_string(memory_type) + ", number " + std::to_string(memory_device()));
+  if (!e.of_policy && array.device_type() != nb::device::cpu::value)
     wrong_value(what(e) + " lies on a device (DLPack device type " + std::to_string(array.device_type()) +
-                "), expected " + wanted(e) + ": these functions run on the host");
+                "), expected " + wanted(e) + (on_device ? "" : ": these functions run on the host"));
   if (array.dtype() != e.type)
     wrong_type(what(e) + " has elements of " + type_text(array.dtype()) + ", expected " + wanted(e));
   if (array.ndim() != static_cast<std::size_t>(e.rank))
@@ -84,7 +92,21 @@ memory import_array(nb::handle object, expected const& e) {
   return m;
 }
 
+nb::object new_device_array(index_t const* shape, int rank) {
+  using array = exec::array<float, policy>;
+  std::vector<std::size_t> const extents(shape, shape + rank);
+  index_t count = 1;
+  for (int d = 0; d < rank; ++d) count *= shape[d];
+  auto memory = std::make_unique<array>(policy_with(0), count, "an array of the device");
+  float* const data = memory->data();
+  nb::capsule const owner(memory.get(), [](void* p) noexcept { delete static_cast<array*>(p); });
+  memory.release();
+  return nb::cast(nb::ndarray<nb::array_api, float>(data, extents.size(), extents.data(), owner, nullptr,
+                                                    nb::dtype<float>(), memory_type, memory_device()));
+}
+
 nb::object new_array(index_t const* shape, int rank, bool of_floats) {
+  if (on_device && of_floats) return new_device_array(shape, rank);
   nb::list extents;
   for (int d = 0; d < rank; ++d) extents.append(shape[d]);
   return nb::module_::import_("numpy").attr("empty")(nb::tuple(extents), of_floats ? "float32" : "int32");

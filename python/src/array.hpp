@@ -1,5 +1,5 @@
-// Python arrays that the library reads and writes in place: dense, in C order, in host memory, from anything that
-// supports DLPack or the buffer protocol. Nothing is copied or converted; an unsuitable array is an error that states
+// Python arrays that the library reads and writes in place: dense, in C order, in the memory of the module's policy,
+// from anything that supports DLPack or the buffer protocol. Nothing is copied or converted; an unsuitable array is an error that states
 // the requirements.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 #include "mbirk/context.hpp"
 #include "mbirk/core/view.hpp"
-#include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
+#include "policy.hpp"
 
 namespace mbirk::python {
 
@@ -50,9 +50,12 @@ struct expected {
   int rank;
   nb::dlpack::dtype type;
   bool writable;
+  bool of_policy;  ///< in the memory of the policy; lists of pixels are on the host
 };
 memory import_array(nb::handle array, expected const& e);
 nb::object new_array(index_t const* shape, int rank, bool of_floats);
+/// Not initialised; exported by DLPack. @throws allocation_error
+nb::object new_device_array(index_t const* shape, int rank);
 
 template <int Rank> std::array<index_t, Rank> first_extents(std::array<index_t, 3> const& shape) {
   std::array<index_t, Rank> e{};
@@ -72,7 +75,7 @@ class call {
 
   template <class T, int Rank> view<T const, Rank> read(input<T, Rank> const& array, char const* name, char const* axes,
                                                         sharing may_share = sharing::none) {
-    return as_view<T const, Rank>(take(array.object, name, axes, Rank, nb::dtype<T>(), false), name, may_share, false);
+    return as_view<T const, Rank>(take<T>(array.object, name, axes, Rank, false), name, may_share, false);
   }
   template <class T, int Rank> std::optional<view<T const, Rank>> read(std::optional<input<T, Rank>> const& array,
                                                                        char const* name, char const* axes,
@@ -86,20 +89,28 @@ class call {
                                                    char const* axes) {
     if (!out) out.emplace(detail::new_array(shape.data(), Rank, std::is_same_v<T, float>));
     auto const v =
-        as_view<T, Rank>(take(out->object, name, axes, Rank, nb::dtype<T>(), true), name, sharing::none, true);
+        as_view<T, Rank>(take<T>(out->object, name, axes, Rank, true), name, sharing::none, true);
     require_extents(v, shape, operation_, name, axes);
     return v;
   }
 
-  /// f(context) on the host without the GIL. @param threads  0 for all.
+  /// f(context) without the GIL. @param threads  as of policy_with
   template <class F> auto run(int threads, F const& f) const {
     require(threads >= 0, [&] {
       return std::string(operation_) + ": threads is " + std::to_string(threads) + ", expected 0 (all) or more";
     });
     require_apart();
-    context const ctx{exec::host(threads), instrument::none{}};
     nb::gil_scoped_release const released;
-    return f(ctx);
+    context const ctx{policy_with(threads), instrument::none{}};
+    device_turn turn(ctx.exec);
+    if constexpr (std::is_void_v<decltype(f(ctx))>) {
+      f(ctx);
+      turn.finish();
+    } else {
+      auto result = f(ctx);
+      turn.finish();
+      return result;
+    }
   }
 
  private:
@@ -115,9 +126,10 @@ class call {
     ranges_.push_back({name, std::move(m), may_share, written});
     return v;
   }
-  detail::memory take(nb::handle array, char const* name, char const* axes, int rank, nb::dlpack::dtype type,
-                      bool writable) const {
-    return detail::import_array(array, {operation_, name, axes, rank, type, writable});
+  template <class T>
+  detail::memory take(nb::handle array, char const* name, char const* axes, int rank, bool writable) const {
+    return detail::import_array(array, {operation_, name, axes, rank, nb::dtype<T>(), writable,
+                                        on_device && std::is_same_v<T, float>});
   }
   void require_apart() const;
 

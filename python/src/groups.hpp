@@ -12,6 +12,7 @@ void bind_multiaxis(nanobind::module_& m);
 void bind_translation(nanobind::module_& m);
 void bind_denoiser(nanobind::module_& m);
 void bind_images(nanobind::module_& m);
+void bind_weights_and_median(nanobind::module_& m);
 void bind_partitions(nanobind::module_& m);
 void bind_phantoms(nanobind::module_& m);
 void bind_corrections(nanobind::module_& m);

@@ -1,26 +1,16 @@
-// The module: its groups of functions, and the library's exceptions translated to Python's.
+// The module: its groups of functions.
 #include <nanobind/nanobind.h>
 
+#include "errors.hpp"
 #include "groups.hpp"
 #include "iterations.hpp"
-#include "mbirk/core/error.hpp"
 #include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/version.hpp"
 
 namespace nb = nanobind;
 
 NB_MODULE(_core, m) {
-  nb::register_exception_translator([](std::exception_ptr const& thrown, void*) {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (mbirk::allocation_error const& e) {
-      PyErr_SetString(PyExc_MemoryError, e.what());
-    } catch (mbirk::io_error const& e) {
-      PyErr_SetString(PyExc_OSError, e.what());
-    } catch (mbirk::error const& e) {
-      PyErr_SetString(PyExc_ValueError, e.what());
-    }
-  });
+  mbirk::python::translate_errors();
   m.def(
       "instruction_sets",
       [] {
@@ -47,6 +37,7 @@ NB_MODULE(_core, m) {
   mbirk::python::bind_translation(m);
   mbirk::python::bind_denoiser(m);
   mbirk::python::bind_images(m);
+  mbirk::python::bind_weights_and_median(m);
   mbirk::python::bind_partitions(m);
   mbirk::python::bind_phantoms(m);
   mbirk::python::bind_corrections(m);

@@ -259,7 +259,8 @@ json best_sharing(std::string const& geometry, int n, int ranks, std::vector<std
          {"params", json::object()}};
   if (geometry == "cone") g["params"] = {{"source_detector_dist", 4.0 * n}, {"source_iso_dist", 4.0 * n}};
   std::ofstream(file) << g.dump();
-  std::vector<std::string> arguments{"estimate", "recon",     "--geometry",        file,
+  // One iteration; 15 take two seconds to model.
+  std::vector<std::string> arguments{"estimate", geometry + "_mbir_recon", "--geometry", file,
                                      "--json",   "--threads", "1",                 "--slabs-and-views",
                                      "--ranks",  std::to_string(ranks)};
   arguments.insert(arguments.end(), more.begin(), more.end());

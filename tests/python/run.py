@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run.py SOURCE WORK COMPILER [PYTHON_WITH_JAX]: `pip install SOURCE[test]` in a fresh virtual environment below WORK,
-then pytest, the tests with JAX by another Python if it has that, then what dispatched.py says of the library that the
-module is made of. Exit code 77 where that cannot be tried: without venv, without the headers of Python, or when the
+"""run.py SOURCE WORK COMPILER BUILD [PYTHON_WITH_JAX]: `pip install SOURCE[test]` in a fresh virtual environment below
+WORK, the module of the emulated device with the kernels of the C++ build in the folder BUILD, then pytest, the tests
+with JAX by another Python if it has that, then what dispatched.py says of the library that the module is made of. Exit code 77 where that cannot be tried: without venv, without the headers of Python, or when the
 packages that the build needs cannot be had."""
 
 import os
@@ -24,8 +24,34 @@ def skip(reason: str) -> None:
     sys.exit(SKIPPED)
 
 
+def add_emulated(source: pathlib.Path, work: pathlib.Path, build: pathlib.Path, python: list, pip: list) -> None:
+    """Adds the module of the emulated device to the installed package. Compiling its kernels again takes a minute."""
+    if not (build / "src/libmbirk_emulated_instances.a").exists():
+        print(f"the tests of devices are left out: {build} has no kernels of the emulated device")
+        return
+    nanobind = re.search(r"nanobind==[\w.]+", (source / "pyproject.toml").read_text())[0]
+    subprocess.run([*pip, nanobind], check=True)
+    where = subprocess.run([*python, "nanobind", "--cmake_dir"], stdout=subprocess.PIPE, text=True, check=True)
+    made = work / "emulated"
+    settings = [f"-DMBIRK_BUILD={build}", f"-Dnanobind_DIR={where.stdout.strip()}", f"-DPython_EXECUTABLE={python[0]}"]
+    if shutil.which("ninja"):
+        settings.append("-GNinja")
+    if shutil.which("ccache"):
+        settings.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+    configure = ["cmake", "-S", source / "tests/python/emulated", "-B", made, "-DCMAKE_BUILD_TYPE=Release", *settings]
+    for command in configure, ["cmake", "--build", made]:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (module,) = made.glob("_emulated*.so")
+    shutil.copy(module, pathlib.Path(folder_of_packages(python)) / "mbirk")
+
+
+def folder_of_packages(python: list) -> str:
+    command = [*python[:2], "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
 def main() -> None:
-    source, work = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    source, work, build = (pathlib.Path(sys.argv[k]).resolve() for k in (1, 2, 4))
     compiler = sys.argv[3]
     if sys.version_info < (3, 10):
         skip("Python is older than 3.10")
@@ -47,25 +73,19 @@ def main() -> None:
     # Two sets, because compiling one takes a minute. The shipped module has x86-64-v4 too.
     sets = ["x86-64", "x86-64-v3"]
     settings = [f"-Cbuild-dir={work / 'build'}", f"-Ccmake.define.MBIRK_INSTRUCTION_SETS={';'.join(sets)}"]
-    subprocess.run(
-        [*python, "pip", "-q", "install", *settings, "--find-links", packages, f"{source}[test]"], check=True
-    )
+    pip = [*python, "pip", "-q", "install", "--find-links", packages]
+    subprocess.run([*pip, *settings, f"{source}[test]"], check=True)
     print(f"pip install: {time.monotonic() - begin:.0f} s", flush=True)
+    add_emulated(source, work, build, python, pip)
     # Runs in another folder, so that the installed module is imported.
     subprocess.run(
         [*python, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python"],
         cwd=work,
         check=True,
     )
-    with_jax = sys.argv[4] if len(sys.argv) > 4 else ""
+    with_jax = sys.argv[5] if len(sys.argv) > 5 else ""
     if with_jax and subprocess.run([with_jax, "-c", "import jax"], stderr=subprocess.DEVNULL).returncode == 0:
-        installed = subprocess.run(
-            [*python[:2], "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        environment = {**os.environ, "PYTHONPATH": installed.stdout.strip()}
+        environment = {**os.environ, "PYTHONPATH": folder_of_packages(python)}
         jax_tests = ["pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python/test_jax.py"]
         subprocess.run([with_jax, "-B", "-m", *jax_tests], cwd=work, env=environment, check=True)
     else:

@@ -1,0 +1,22 @@
+# Enables CUDA where the toolkit was found and nvcc works: mbirk_with_cuda.
+include(CheckLanguage)
+# Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH, because the toolkit's folder
+# has it.
+set(mbirk_with_cuda OFF)
+if(TARGET mbirk_cuda)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+  if(NOT DEFINED ENV{CUDACXX} AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE})
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(mbirk_with_cuda ON)
+  elseif(NOT MBIRK_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "mbirk: MBIRK_CUDA is ${MBIRK_CUDA}, but no CUDA compiler was found")
+  else()
+    message(STATUS "mbirk: CUDA in our own programs is off because a CUDA compiler was not found")
+  endif()
+endif()
