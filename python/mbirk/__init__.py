@@ -41,7 +41,6 @@ from .models import (
     MultiAxisParallelBeamModel,
     MultiAxisParallelModel,
     ParallelBeamModel,
-    TomographyModel,
     TranslationModel,
 )
 from .operations import (
@@ -60,6 +59,7 @@ from .operations import (
 )
 from .prior import b_tilde_by_definition, compute_qggmrf_grad_and_hessian, compute_surrogate_and_grad
 from .solvers import cgls, fista_tv, linear_operator, sirt
+from .tomography import TomographyModel
 from .translation import calc_tct_recon_params, display_translation_vectors, gen_dot_phantom
 from .view_selection import (
     compute_cov_matrix,

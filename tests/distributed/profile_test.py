@@ -98,9 +98,11 @@ def check_profile(folder):
 
 
 def check_bench(folder):
-    out = folder / "bench.json"
-    result = ranks(3, "bench", "--sizes", "48", "--ops", "*fdk*", "--no-alone", "--budget", "0.05", "--out", str(out))
+    out, log = folder / "bench.json", folder / "log.csv"
+    result = ranks(3, "bench", "--sizes", "48", "--ops", "*fdk*", "--no-alone", "--budget", "0.05", "--out", str(out),
+                   "--monitor", str(log))
     expect(result.returncode == 0, f"bench: {result.stderr}")
+    expect(log.read_text().startswith("time_s,live_bytes") and "cone_fdk_recon at 48" in log.read_text(), "the log")
     expect("cone_fdk_recon" in result.stdout and "3 ranks of 1 thread" in result.stdout, f"bench: {result.stdout}")
     run = json.loads(out.read_text())
     (name,) = run["ranks"]["operations"]["48"]

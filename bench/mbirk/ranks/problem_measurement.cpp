@@ -45,7 +45,7 @@ struct problem_measurement::traced_call {
   distributed::traffic_ledger before, after;
 };
 
-problem_measurement::problem_measurement(rank_run_of_measurements& run, sharing by, index_t n,
+problem_measurement::problem_measurement(measuring_run& run, sharing by, index_t n,
                                          place_of_rank const& plain, place_of_rank const& traced, rank_trace& trace)
     : run_(run),
       n_(n),

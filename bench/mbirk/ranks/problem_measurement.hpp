@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,7 +30,7 @@ struct rank_measurement_options : common_options {
 };
 
 /// What the measurements of a run share. The document is that of rank 0.
-struct rank_run_of_measurements {
+struct measuring_run {
   rank_measurement_options const& options;
   distributed::mpi const& ranks;
   instruments& with;
@@ -47,7 +46,7 @@ class problem_measurement {
  public:
   /// Makes the problem. Collective.
   /// @param plain, traced  where calls are timed, and where one is traced
-  problem_measurement(rank_run_of_measurements& run, sharing by, index_t n, place_of_rank const& plain,
+  problem_measurement(measuring_run& run, sharing by, index_t n, place_of_rank const& plain,
                       place_of_rank const& traced, rank_trace& trace);
 
   /// Adds the measurements of operations to the document. Collective. A failure that all ranks have together is noted
@@ -88,7 +87,7 @@ class problem_measurement {
   void add_result(subject& one, timed_calls const& together, timed_calls const* alone);
   nlohmann::json model() const;
 
-  rank_run_of_measurements& run_;
+  measuring_run& run_;
   index_t n_;
   place_of_rank const &plain_, &traced_;
   rank_trace& trace_;

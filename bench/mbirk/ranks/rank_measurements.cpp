@@ -79,7 +79,9 @@ rank_measurements::rank_measurements(rank_measurement_options const& options, ch
       memory_.require(bytes_of_root(exec::host(options_.threads), s.by, s.n, !options_.no_alone),
                       fmt::format("size {}: rank 0, which has the whole problem,", s.n));
   });
-  distributed::agree(ranks, [&] { watch_.emplace(command, options_.monitor, options_.quiet); });
+  distributed::agree(ranks, [&] {  // the log is that of rank 0
+    watch_.emplace(command, ranks.rank() == 0 ? options_.monitor : monitor_options{}, options_.quiet);
+  });
 }
 
 void rank_measurements::choose(index_t n, sharing by, std::vector<rank_operation const*> operations) {
@@ -103,7 +105,7 @@ void rank_measurements::run(std::function<fs::path(index_t)> const& traces) {
     watch_->step(what);
   };
   double const share = options_.budget > 0 ? options_.budget / static_cast<double>(total) : default_share;
-  rank_run_of_measurements shared{options_, ranks_, instruments_, measure_network(ranks_), share, 0, step, document_};
+  measuring_run shared{options_, ranks_, instruments_, measure_network(ranks_), share, 0, step, document_};
   if (shared.carrier)
     document_["ranks"]["network"] = {{"latency", shared.carrier->latency},
                                      {"bytes per second", shared.carrier->bandwidth}};

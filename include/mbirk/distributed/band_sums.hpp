@@ -21,14 +21,6 @@
 
 namespace mbirk::distributed::detail {
 
-/// Views of a task that projects those of a range: few, so that a range has enough tasks for many threads.
-template <class Context> index_t views_of_range_task(index_t views) {
-  return on_device<Context> ? 1 : std::clamp<index_t>(views / 16, 1, 16);
-}
-template <class Context> index_t tasks_of_range(index_t views) {
-  return ceil_div(views, views_of_range_task<Context>(views));
-}
-
 template <class Context, communicator Comm> class band_sums {
   using B = typename Context::backend;
 
@@ -119,12 +111,12 @@ template <class Context, communicator Comm> class band_sums {
   kernel::step_length find_step(index_t, kernel::vcd_line_search const& search, of_subset const& sums) {
     host_copy const slopes(ctx_, sums.slopes), squares(ctx_, sums.squares);
     std::vector<double> three;
-    index_t task = 0;
+    index_t view = 0;
     for (index_t n = 0; n < leaves_; ++n) {
       auto const both = add_up(slopes, sums.subset.groups_of(n), 2);
-      index_t const tasks = tasks_of_range<Context>(views_of(n));
-      auto const square = add_up(squares, {task, tasks}, 1);
-      task += tasks;
+      index_t const views = views_of(n);
+      auto const square = add_up(squares, {view, views}, 1);
+      view += views;
       three.insert(three.end(), {both[0], both[1], square[0]});
     }
     auto const all = tree_.sum("line search", three, 3);

@@ -1,5 +1,5 @@
-// The data term of a rank that has some of the views. It projects and back projects range by range, so that no bit
-// depends on how many ranges a rank has. Not for users.
+// The data term of a rank that has some of the views. It back projects range by range, and its sums are those of single
+// views, so that no bit depends on how many ranges a rank has. Not for users.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <deque>
 #include <numeric>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mbirk/distributed/band_sums.hpp"
@@ -26,16 +28,19 @@ template <class Context, communicator Comm> class data_term_of_views : public da
   template <class Part>
   data_term_of_views(Context const& ctx, Part const& part, cone_scan const&, kernel::chunked_shape const& shape,
                      bool weighted)
-      : base(ctx, shape, weighted), ranks_(part.ranks()), part_(part.views()), mine_(part_.ranges()) {
-    index_t view = 0, task = 0;
+      : base(ctx, shape, weighted),
+        ranks_(part.ranks()),
+        part_(part.views()),
+        mine_(part_.ranges()),
+        scan_(part_.scan()),
+        tables_(ctx, scan_) {
+    index_t view = 0;
     for (index_t k = mine_.first; k < mine_.end(); ++k) {
       auto& range = ranges_.emplace_back();
       index_t const views = part_.views_of_range(k).count;
-      if (views > 0) range.emplace(ctx, part_.scan_of_range(k), view, task);
+      if (views > 0) range.emplace(ctx, part_.scan_of_range(k), view);
       view += views;
-      task += tasks_of_range<Context>(views);
     }
-    tasks_ = task;
   }
 
   void reserve(index_t) {
@@ -114,21 +119,18 @@ template <class Context, communicator Comm> class data_term_of_views : public da
   }
 
   bool keeps(index_t) const noexcept { return true; }
-  index_t measuring_tasks(index_t) const noexcept { return tasks_; }
+  index_t measuring_tasks(index_t) const noexcept { return shape_.views; }
   /// Stores w A d and the sums of w (A d)^2.
   template <class Sums>
   void measure(subset_of_views<Context> const& subset, temporary<float, Context> const& direction, Sums const&,
                typename Sums::of_subset const& sums) {
     base::with_weights([&](auto weighted, auto w) {
-      for (auto const& r : ranges_) {
-        if (!r) continue;
-        auto of_range = w;
-        if constexpr (weighted) of_range = w + r->at;
-        kernel::squared_norm_epilogue<B, weighted, true> const norm{
-            of_range, observe(ctx_, sums.squares) + r->first_task, r->shape};
-        P::project_channel_major(ctx_, r->scan, r->tables, observe(ctx_, direction), subset.plan,
-                                 observe(ctx_, *projection_) + r->at, r->shape, norm);
-      }
+      using norm = kernel::squared_norm_epilogue<B, weighted, true>;
+      norm const of_task{w, observe(ctx_, sums.squares), shape_};
+      // On a device a task is a view.
+      using of_view = std::conditional_t<on_device<Context>, norm, kernel::each_view_epilogue<norm>>;
+      P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.plan, observe(ctx_, *projection_),
+                               shape_, of_view{of_task});
     });
   }
   void pack_direction(subset_of_views<Context> const&, temporary<float, Context> const&) const noexcept {}
@@ -141,18 +143,16 @@ template <class Context, communicator Comm> class data_term_of_views : public da
  private:
   /// A range of views of this rank.
   struct range_of_views {
-    range_of_views(Context const& ctx, cone_scan of_range, index_t first_view, index_t task)
+    range_of_views(Context const& ctx, cone_scan of_range, index_t first_view)
         : scan(std::move(of_range)),
-          tables(ctx, scan, views_of_range_task<Context>(scan.geometry().views)),
+          tables(ctx, scan),
           shape(P::template channel_major_shape<Context>(scan.geometry())),
-          at(first_view * shape.view_size()),
-          first_task(task) {}
+          at(first_view * shape.view_size()) {}
 
     cone_scan scan;
     typename P::template tables<Context> tables;
     kernel::chunked_shape shape;
-    index_t at;          // its place in the sinograms of this rank
-    index_t first_task;  // among those that measure
+    index_t at;  // its place in the sinograms of this rank
   };
 
   std::optional<range_of_views> const& of(index_t range) const {
@@ -167,8 +167,10 @@ template <class Context, communicator Comm> class data_term_of_views : public da
                     int coeff_power, temporary<float, Context> const& to) const {
     auto const& r = of(range);
     if (!r) return fill(to, plan.pixels);
-    P::back_project_channel_major(ctx_, r->scan, r->tables, observe(ctx_, sinogram) + r->at, r->shape, plan,
-                                  coeff_power, observe(ctx_, to));
+    // On the host the shape also tells whether to prefetch: the sinogram of all ranges is what the caches cannot hold.
+    auto const& shape = on_device<Context> ? r->shape : shape_;
+    P::back_project_channel_major(ctx_, r->scan, r->tables, observe(ctx_, sinogram) + r->at, shape, plan, coeff_power,
+                                  observe(ctx_, to));
   }
   /// z += A x for the pixels inside the mask of some rows.
   void add_projection(index_range rows, temporary<float, Context> const& band,
@@ -193,8 +195,9 @@ template <class Context, communicator Comm> class data_term_of_views : public da
   Comm const& ranks_;
   cone_views const& part_;
   index_range mine_;
+  cone_scan scan_;  // of all views of this rank
+  typename P::template tables<Context> tables_;
   std::deque<std::optional<range_of_views>> ranges_;  // nothing where there are fewer views than ranges
-  index_t tasks_ = 0;
 };
 
 }  // namespace mbirk::distributed::detail

@@ -23,33 +23,49 @@
 namespace mbirk::distributed {
 namespace detail {
 
+using namespace mbirk::detail;
+
+/// A range of views of this rank, filtered, in the layout of the projector.
+template <class Context> struct filtered_range {
+  using P = projector<cone_geometry>;
+
+  /// @param views  of all ranks: the filter is scaled for those of its scan, the image for all
+  filtered_range(Context const& ctx, cone_scan of_range, view<float const, 3> sinogram, index_t views,
+                 filter_options const& options)
+      : scan(std::move(of_range)),
+        tables(ctx, scan),
+        shape(P::template channel_major_shape<Context>(scan.geometry())),
+        values(ctx, "filtered views", shape.size()) {
+    filter_to_channel_major(ctx, scan, sinogram, values, shape, options);
+    auto const share = static_cast<float>(static_cast<double>(shape.views) / static_cast<double>(views));
+    launch(ctx, ceil_div(shape.size(), kernel::voxel_block),
+           kernel::scale_values<typename Context::backend>{observe(ctx, values), share, shape.size()});
+  }
+
+  cone_scan scan;
+  typename P::template tables<Context> tables;
+  kernel::chunked_shape shape;
+  temporary<float, Context> values;
+};
+
 /// fdk_recon without its checks. Collective.
 template <class Context, communicator Comm>
 void fdk_of_views(Context const& ctx, Comm const& ranks, cone_views const& part, view<float const, 3> sinogram,
                   view<float, 3> image, filter_options const& options, std::vector<std::string>* warnings) {
   using B = typename Context::backend;
+  using P = projector<cone_geometry>;
   auto const& whole = part.whole();
   auto const& g = whole.geometry();
   auto const mine = part.ranges(ranks.rank());
-  std::deque<std::optional<cone_scan>> scans;  // of the ranges of this rank; none without views
-  std::optional<temporary<float, Context>> filtered;
-  auto const place = [&](index_t range) {
-    return (part.views_of_range(range).first - part.views().first) * g.rows * g.channels;
-  };
+  std::deque<std::optional<filtered_range<Context>>> filtered;  // nothing for ranges without views
   agree(ranks, [&] {
-    filtered.emplace(ctx, "filtered views", sinogram.size());
     for (index_t k = mine.first; k < mine.end(); ++k) {
-      auto& scan = scans.emplace_back();
-      if (part.views_of_range(k).count == 0) continue;
-      scan.emplace(part.scan_of_range(k));
-      auto const shape = scan->sinogram_shape();
-      index_t const size = shape[0] * shape[1] * shape[2];
-      view<float, 3> const q(filtered->data() + place(k), shape);
-      direct_filter(ctx, *scan, view<float const, 3>(sinogram.data() + place(k), shape), q, options);
-      // The filter is scaled for the views of its scan, the image for those of the whole.
-      auto const share = static_cast<float>(static_cast<double>(shape[0]) / static_cast<double>(g.views));
-      launch(ctx, ceil_div(size, kernel::voxel_block),
-             kernel::scale_values<B>{observe(ctx, q, "filtered views", array_role::temporary), share, size});
+      auto& range = filtered.emplace_back();
+      auto const views = part.views_of_range(k);
+      if (views.count == 0) continue;
+      auto const* first = sinogram.data() + (views.first - part.views().first) * g.rows * g.channels;
+      range.emplace(ctx, part.scan_of_range(k), view<float const, 3>(first, {views.count, g.rows, g.channels}), g.views,
+                    options);
     }
   });
 
@@ -73,17 +89,15 @@ void fdk_of_views(Context const& ctx, Comm const& ranks, cone_views const& part,
   for (index_t b = 0; b < row_bands; ++b) {
     auto const pixels = part.pixels(part.rows_of_band(b));
     index_t const count = std::ssize(pixels);
+    std::optional<device_plan<Context>> plan;
+    if (count > 0) plan.emplace(ctx, kernel::plan_list(pixels, g.recon_rows, g.recon_cols, g.slices));
     auto const back_project = [&](index_t range, temporary<float, Context> const& to) {
-      if (pixels.empty()) return;
-      auto const& scan = scans[static_cast<std::size_t>(range - mine.first)];
-      if (!scan) {  // fewer views than ranges
-        launch(ctx, ceil_div(count * g.slices, kernel::voxel_block),
-               kernel::fill_values<B>{observe(ctx, to), 0, count * g.slices});
-        return;
-      }
-      sparse_back_project(ctx, *scan, view<float const, 3>(filtered->data() + place(range), scan->sinogram_shape()),
-                          view<std::int32_t const, 1>(pixels.data(), {count}),
-                          view<float, 2>(to.data(), {count, g.slices}));
+      if (!plan) return;
+      auto const& r = filtered[static_cast<std::size_t>(range - mine.first)];
+      if (r) return P::back_project_channel_major(ctx, r->scan, r->tables, observe(ctx, r->values), r->shape, *plan, 1,
+                                                  observe(ctx, to));
+      launch(ctx, ceil_div(count * g.slices, kernel::voxel_block),  // fewer views than ranges
+             kernel::fill_values<B>{observe(ctx, to), 0, count * g.slices});
     };
     int const owner = part.by_bands().owner_of_band(b);
     auto const columns = tree->add("parts of the image", tree_piece::of_one(owner, count, ranks.size()), back_project);

@@ -33,6 +33,8 @@
   X(kernel::no_scratch, kernel::weighted_squares<B, true>)
 
 #define MBIRK_RECON_HOST_KERNELS(X, B, S)                                                  \
+  X(S, kernel::cone_forward<B, kernel::each_view_epilogue<kernel::squared_norm_epilogue<B, false, true>>>) \
+  X(S, kernel::cone_forward<B, kernel::each_view_epilogue<kernel::squared_norm_epilogue<B, true, true>>>)  \
   X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, false, true>>)             \
   X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, true, true>>)              \
   X(S, kernel::cone_fused_update_backproject<B>)                                           \

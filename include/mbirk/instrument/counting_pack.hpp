@@ -107,7 +107,7 @@ template <class Fast, class Native = Fast> struct counted {
   }
   template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename index_backend::ints index) {
     if constexpr (on_warp) {
-      note_elements_loaded(c + Fast::element(index.v), 1);
+      note_elements_by_call<false>(c + Fast::element(index.v), 1);
       note_scattered(c, index, lanes);
     } else {
       for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
@@ -115,7 +115,7 @@ template <class Fast, class Native = Fast> struct counted {
     return pack(Fast::gather(c.pointer(), index.v));
   }
   template <class T> static MBIRK_HOST_INLINE sums gather_sums(counted_cursor<T> c, ints index, int n) {
-    if (Fast::element(Fast::iota()) < n) note_elements_loaded(c + Fast::element(index.v), 1);
+    if (Fast::element(Fast::iota()) < n) note_elements_by_call<false>(c + Fast::element(index.v), 1);
     note_scattered(c, index, n);
     return sums(Fast::gather_sums(c.pointer(), index.v, n));
   }
@@ -285,23 +285,23 @@ template <class Fast, class Native = Fast> struct counted {
     return ints{Fast::load_ints_within(c.pointer(), n)};
   }
   template <class T> static MBIRK_HOST_INLINE ints gather_ints(counted_cursor<T> c, ints index) {
-    note_elements_loaded(c + Fast::element(index.v), 1);
+    note_elements_by_call<false>(c + Fast::element(index.v), 1);
     note_scattered(c, index, lanes);
     return ints{Fast::gather_ints(c.pointer(), index.v)};
   }
   template <class T> static MBIRK_HOST_INLINE index_t gather_index(counted_cursor<T> c, ints index) {
-    note_elements_loaded(c + Fast::element(index.v), 1);
+    note_elements_by_call<false>(c + Fast::element(index.v), 1);
     note_scattered(c, index, lanes);
     return Fast::gather_index(c.pointer(), index.v);
   }
   template <class T> static MBIRK_HOST_INLINE pack gather_where(counted_cursor<T> c, ints index, bool mine) {
-    if (mine) note_elements_loaded(c + Fast::element(index.v), 1);
+    if (mine) note_elements_by_call<false>(c + Fast::element(index.v), 1);
     note_scattered(c, index, lanes, mine);
     return pack(Fast::gather_where(c.pointer(), index.v, mine));
   }
   template <class T>
   static MBIRK_HOST_INLINE void gather_two(counted_cursor<T> c, ints index, pack& first, pack& second) {
-    note_elements_loaded(c + Fast::element(index.v), 2);
+    note_elements_by_call<false>(c + Fast::element(index.v), 2);
     note_scattered(c, index, lanes);
     Fast::gather_two(c.pointer(), index.v, first.v, second.v);
   }
@@ -313,7 +313,7 @@ template <class Fast, class Native = Fast> struct counted {
     Fast::scatter_ints(c.pointer(), index.v, a.v, mine);
   }
   static MBIRK_HOST_INLINE void scatter(counted_cursor<float> c, ints index, pack a, bool mine) {
-    if (mine) note_elements_stored(c + Fast::element(index.v), 1);
+    if (mine) note_elements_by_call<true>(c + Fast::element(index.v), 1);
     note_scattered(c, index, lanes, mine);
     Fast::scatter(c.pointer(), index.v, a.v, mine);
   }
@@ -346,11 +346,9 @@ template <class Fast, class Native = Fast> struct counted {
     if (c.tally->tracked)
       c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), Stores);
   }
-  template <class T> static MBIRK_HOST_NOINLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
-    note_elements<false>(c, n);
-  }
-  template <class T> static MBIRK_HOST_NOINLINE void note_elements_stored(counted_cursor<T> const& c, int n) {
-    note_elements<true>(c, n);
+  template <bool Stores, class T>
+  static MBIRK_HOST_NOINLINE void note_elements_by_call(counted_cursor<T> const& c, int n) {
+    note_elements<Stores>(c, n);
   }
   /// Records a warp's access to consecutive elements and the sectors it covers. Arrays start at a sector boundary, as
   /// device memory does.
