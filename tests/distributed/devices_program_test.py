@@ -55,8 +55,8 @@ with tempfile.TemporaryDirectory() as name:
     # mbirk-mpi bench: two devices give what one of them gives alone. 10 slices are too few for two ranks.
     for size, names in (33, "parallel_*"), (10, "[cq]*"):
         out = folder / f"bench_{size}.json"
-        result = subprocess.run([*launch, "2", mbirk_mpi, "bench", "--policy", "emulated", "--sizes", str(size), "--ops",
-                                 names, "--threads", "1", "--budget", "0.01", "--out", str(out)],
+        result = subprocess.run([*launch, "2", mbirk_mpi, "bench", "--policy", "emulated", "--sizes", str(size),
+                                 "--ops", names, "--threads", "1", "--budget", "0.01", "--out", str(out)],
                                 capture_output=True, text=True, timeout=300)
         expect(result.returncode == 0, f"bench on devices: {result.stderr}")
         run = json.loads(out.read_text())

@@ -65,7 +65,10 @@ def check_profile(folder):
                  if (m["operation"], m["volume_size"]) == (name, size)}
         expect(sorted(times) == ([2, 3] if name.endswith("_vcd_iteration") else [1, 2, 3]), f"{name}: runs {times}")
         expect(min(times.values()) > 0, f"{name}: times {times}")
-        if result_of["speed-up"] is not None:
+        later = next(m for m in run["measurements"] if (m["operation"], m["volume_size"], m["run"]) == (name, size, 3))
+        disturbed = later["disturbed"] or result_of["alone"]["disturbed"]
+        expect((result_of["speed-up"] is None) == disturbed, f"{name}: a speed-up unless it was disturbed")
+        if not disturbed:
             expect(abs(result_of["speed-up"] * times[3] / result_of["alone"]["time"] - 1) < 1e-6, f"{name}: speed-up")
             expect(abs(result_of["efficiency"] * 2 / result_of["speed-up"] - 1) < 1e-6, f"{name}: efficiency")
         lanes = result_of["timeline"]
@@ -107,9 +110,10 @@ def check_bench(folder):
     run = json.loads(out.read_text())
     (name,) = run["ranks"]["operations"]["48"]
     found = run["ranks"]["operations"]["48"][name]
-    expect(name == "cone_fdk_recon" and not {"alone", "speed-up", "difference"} & found.keys(), f"bench: {found.keys()}")
-    result = ranks(1, "bench", "--sizes", "48", "--ops", "*denoise", "--budget", "0.05")
-    expect(result.returncode == 0 and "qggmrf_denoise" in result.stdout, f"bench of one rank: {result.stderr}")
+    expect(name == "cone_fdk_recon", f"bench: {name}")
+    expect(not {"alone", "speed-up", "difference"} & found.keys(), f"bench without one rank: {found.keys()}")
+    result = ranks(1, "bench", "--sizes", "48,48", "--ops", "*denoise", "--budget", "0.05")
+    expect(result.returncode == 0 and result.stdout.count("qggmrf_denoise") == 1, f"bench of one rank: {result.stdout}")
     # 48 slices are two units: three ranks cannot share them, but the views.
     result = ranks(3, "bench", "--sizes", "48", "--ops", "*_forward_project", "--no-alone", "--budget", "0.05")
     expect(result.returncode == 0, f"bench: {result.stderr}")
@@ -123,8 +127,14 @@ with tempfile.TemporaryDirectory() as name:
     bad = ["--out", str(folder / "bad")]
     expect_failure(ranks(2, "profile", *bad, "--ops", "none*"), "--ops none* matches no operation", folder)
     expect_failure(ranks(2, "profile", *bad, "--sizes", "16", "--ops", "parallel_*"), "2 ranks for 16 slices", folder)
-    expect_failure(ranks(2, "profile", *bad, "--memory-limit", "10kiB"), "size 64: rank 0, which has the whole problem, needs ", folder)
+    expect_failure(ranks(2, "profile", *bad, "--memory-limit", "10kiB"), "rank 0, which has the whole problem, needs",
+                   folder)
     expect_failure(ranks(2, "profile", "--out", str(folder / "bench.json")), "cannot create this folder", folder)
     expect_failure(ranks(2, "bench", "--out", str(folder / "none" / "bad.json")), "bad.json", folder)
     expect_failure(ranks(2, "bench", "--sizes", "1"), "--sizes", folder)
+    (folder / "other").mkdir()
+    (folder / "other" / "traces").write_text("")
+    expect_failure(ranks(2, "profile", "--sizes", "48", "--out", str(folder / "other")), "cannot create this folder",
+                   folder)
+    expect(len(list((folder / "other").iterdir())) == 1, "no file is left")
 print("mbirk-mpi profile and bench: as expected")

@@ -47,7 +47,7 @@ measured_run read_run(std::string const& path, bool by_roof) {
                     [&] { return path + ": measurements has no untraced run, expected at least one"; });
   if (root.has("environment")) {
     auto const environment = root.at("environment", "");
-    for (auto const* name : {"backend", "cpu", "threads", "devices"})
+    for (auto const* name : {"backend", "cpu", "threads", "devices", "ranks"})
       if (environment.has(name))
         r.environment += (r.environment.empty() ? "" : ", ") + (name + (" " + environment.at(name, "").value().dump()));
   }

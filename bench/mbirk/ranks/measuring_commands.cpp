@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -68,6 +71,7 @@ int profile(profile_of_ranks const& o, distributed::mpi const& ranks) {
   distributed::agree(ranks, [&] {
     if (!root) return;
     folder = made_folder(o.out);
+    if (!o.no_traces) made_folder((folder / "traces" / when).string());
     file = folder / ("mbirk_profile_" + when + ".json");
     command_files files;
     files.writes(file);
@@ -78,10 +82,12 @@ int profile(profile_of_ranks const& o, distributed::mpi const& ranks) {
   if (o.no_traces) all.run(nullptr);
   else all.run([&](index_t n) { return folder / "traces" / when / ("vol" + std::to_string(n)); });
   distributed::agree(ranks, [&] {
+    if (root) {
+      result->write(document.dump(1) + '\n');
+      result->commit();
+    }
     all.finish();
     if (!root) return;
-    result->write(document.dump(1) + '\n');
-    result->commit();
     auto const page = folder / ("report_" + when + ".html");
     write_html_report(document, file, page);
     write_index(folder);
@@ -105,13 +111,13 @@ int bench(bench_of_ranks const& o, distributed::mpi const& ranks) {
   rank_measurements all(o, "bench", ranks);
   all.run(nullptr);
   distributed::agree(ranks, [&] {
+    if (result) {
+      result->write(all.document().dump(1) + '\n');
+      result->commit();
+    }
+    if (root) print_rank_summary(all.document());
     all.finish();
-    if (!root) return;
-    print_rank_summary(all.document());
-    if (!result) return;
-    result->write(all.document().dump(1) + '\n');
-    result->commit();
-    show("{}\n", o.out);
+    if (result) show("{}\n", o.out);
   });
   return exit_code_of(all.document(), ranks);
 }

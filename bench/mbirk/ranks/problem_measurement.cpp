@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "mbirk/core/difference.hpp"
+#include "mbirk/distributed/traced.hpp"
 #include "mbirk/profile/statistics.hpp"
+#include "operations/vcd_iteration.hpp"
 #include "output/json_object.hpp"
 
 namespace mbirk::program {
@@ -24,15 +24,6 @@ constexpr std::size_t messages_in_timeline = 200;
 
 double largest(std::vector<double> const& all) { return *std::ranges::max_element(all); }
 
-/// Whether a span is one of distributed::traced.
-bool is_message(instrument::trace_event const& e) {
-  constexpr std::array<std::string_view, 7> calls{"gather ", "broadcast ", "exchange ", "wait for ",
-                                                  "reduce ", "send ",      "receive "};
-  std::string_view const name = e.name;
-  return e.kind == instrument::event_kind::stage &&
-         std::ranges::any_of(calls, [&](std::string_view call) { return name.starts_with(call); });
-}
-
 /// Iterations of one reconstruction: at least 3, and up to 9 in 4 seconds, as in mbirk bench.
 bool iterates_on(std::size_t count, double spent) { return count < 3 || (spent < 4 && count < 9); }
 
@@ -40,30 +31,45 @@ std::string geometry_of(rank_operation const& op) { return op.by == sharing::sli
 
 }  // namespace
 
+/// The trace, the traffic and the time in messages before and after a call.
 struct problem_measurement::traced_call {
-  std::int64_t begin, end, nanoseconds;
-  distributed::traffic_ledger before, after;
+  rank_trace const& trace;
+  std::int64_t begin = 0, end = 0, nanoseconds = 0;
+  distributed::traffic_ledger before = {}, after = {};
+
+  void begins() {
+    before = trace.traffic();
+    nanoseconds = trace.messages().nanoseconds();
+    begin = trace.buffer()->now();
+  }
+  void ends() {
+    end = trace.buffer()->now();
+    nanoseconds = trace.messages().nanoseconds() - nanoseconds;
+    after = trace.traffic();
+  }
 };
 
-problem_measurement::problem_measurement(measuring_run& run, sharing by, index_t n,
-                                         place_of_rank const& plain, place_of_rank const& traced, rank_trace& trace)
-    : run_(run),
-      n_(n),
-      plain_(plain),
-      traced_(traced),
-      trace_(trace),
-      problem_(make_rank_problem(by, n, run.ranks, run.options.threads)) {}
+problem_measurement::problem_measurement(measuring_run& run, sharing by, index_t n, place_of_rank const& plain,
+                                         place_of_rank& traced, rank_trace& trace)
+    : run_(run), by_(by), n_(n), plain_(plain), traced_(traced), trace_(trace) {}
 
 void problem_measurement::measure(std::vector<rank_operation const*> const& operations) {
   std::vector<subject> all;
   for (auto const* op : operations) all.push_back({op});
+  for (auto& one : all)  // if the problem cannot be made, each of its operations has failed
+    succeeds(one, one.failed, [&] {
+      if (!problem_) problem_ = make_rank_problem(by_, n_, run_.ranks, run_.options.threads);
+    });
+  if (!problem_) return;
   for (auto& one : all) {
-    run_.step(fmt::format("{} at {}", one.op->name, n_), false);
-    succeeds(one, [&] {
+    run_.step(fmt::format("{} at {}", one.op->name, n_));
+    succeeds(one, one.failed, [&] {
       if (one.op->entry) begin(one);
       else begin_iteration(one);
     });
-    run_.step(fmt::format("times of operations at {}", n_), true);
+    if (one.op->entry && !one.failed && !run_.options.no_alone)
+      succeeds(one, one.failed_alone, [&] { compare_with_one_rank(one); });
+    run_.done();
   }
   std::vector<timed_subject> timed;
   std::vector<timed_calls> calls;
@@ -71,24 +77,28 @@ void problem_measurement::measure(std::vector<rank_operation const*> const& oper
     if (one.failed) continue;
     timed.push_back({&one, false});
     calls.emplace_back(one.warm_up);
-    if (run_.options.no_alone) continue;
+    if (run_.options.no_alone || one.failed_alone) continue;
     timed.push_back({&one, true});
     calls.emplace_back(one.warm_up_alone);
   }
   time_calls(timed, calls);
   if (!run_.is_root()) return;
-  for (std::size_t k = 0; k < timed.size(); k += run_.options.no_alone ? 1 : 2)
-    add_result(*timed[k].of, calls[k], run_.options.no_alone ? nullptr : &calls[k + 1]);
+  for (std::size_t k = 0; k < timed.size(); ++k) {
+    if (timed[k].alone) continue;
+    bool const has_alone = k + 1 < timed.size() && timed[k + 1].alone;
+    add_result(*timed[k].what, calls[k], has_alone ? &calls[k + 1] : nullptr);
+  }
 }
 
-bool problem_measurement::succeeds(subject& one, std::function<void()> const& work) {
+/// @param failed  becomes true if it fails
+bool problem_measurement::succeeds(subject const& one, bool& failed, std::function<void()> const& work) {
   try {
     work();
     return true;
   } catch (communication_error const&) {
     throw;
   } catch (std::exception const& e) {
-    one.failed = true;
+    failed = true;
     if (run_.is_root())
       run_.document["errors"].push_back({{"operation", one.op->name}, {"volume_size", n_}, {"error", e.what()}});
     return false;
@@ -109,20 +119,24 @@ double problem_measurement::call_alone(rank_operation const& op, operands& x) co
   return seconds;
 }
 
-/// The warm-up, the traced call, and the first call by one rank.
+/// The warm-up and the traced call.
 void problem_measurement::begin(subject& one) {
   one.warm_up = largest(call(*one.op, plain_));
   add_measurement(one, 1, {{"time", one.warm_up}, {"traced", false}, {"warm_up", true}});
-  auto& marks = *trace_.buffer();
-  traced_call traced{marks.now(), 0, trace_.messages().nanoseconds(), trace_.traffic(), {}};
-  auto const seconds = call(*one.op, traced_);
-  marks.finish();
-  traced.end = marks.now();
-  traced.nanoseconds = trace_.messages().nanoseconds() - traced.nanoseconds;
-  traced.after = trace_.traffic();
+  traced_call traced{trace_};
+  call_watch const watch{[&] { traced.begins(); }, [&] { traced.ends(); }};
+  traced_.set_watch(&watch);
+  std::vector<double> seconds;
+  try {
+    seconds = call(*one.op, traced_);
+  } catch (...) {
+    traced_.set_watch(nullptr);
+    throw;
+  }
+  traced_.set_watch(nullptr);
+  trace_.buffer()->finish();
   note(one, traced, seconds[static_cast<std::size_t>(run_.ranks.rank())]);
   add_measurement(one, 2, {{"time", largest(seconds)}, {"traced", true}});
-  if (!run_.options.no_alone) compare_with_one_rank(one);
 }
 
 void problem_measurement::compare_with_one_rank(subject& one) {
@@ -137,21 +151,15 @@ void problem_measurement::compare_with_one_rank(subject& one) {
 
 /// The traced iteration, which is the second one.
 void problem_measurement::begin_iteration(subject& one) {
-  auto& marks = *trace_.buffer();
-  traced_call traced{};
+  traced_call traced{trace_};
   double seconds = 0;
-  auto const begins = [&] {
-    traced = {marks.now(), 0, trace_.messages().nanoseconds(), trace_.traffic(), {}};
-  };
   auto const ends = [&](double taken) {
-    traced.end = marks.now();
-    traced.nanoseconds = trace_.messages().nanoseconds() - traced.nanoseconds;
-    traced.after = trace_.traffic();
+    traced.ends();
     seconds = taken;
     return false;
   };
-  problem_->iterate(traced_, iterations_of({geometry_of(*one.op)}, begins, ends));
-  marks.finish();
+  problem_->iterate(traced_, iterations_of({geometry_of(*one.op)}, [&] { traced.begins(); }, ends));
+  trace_.buffer()->finish();
   note(one, traced, seconds);
   one.warm_up = one.warm_up_alone = seconds;
   add_measurement(one, 2, {{"time", seconds}, {"traced", true}});
@@ -176,7 +184,9 @@ void problem_measurement::note(subject& one, traced_call const& call, double sec
 
   std::vector<instrument::trace_event const*> messages;
   for (auto const& e : trace.events())
-    if (is_message(e) && e.begin >= call.begin && e.end <= call.end) messages.push_back(&e);
+    if (e.kind == instrument::event_kind::stage && distributed::is_message(e.name) && e.begin >= call.begin &&
+        e.end <= call.end)
+      messages.push_back(&e);
   auto const kept = std::min(messages.size(), messages_in_timeline);
   std::ranges::stable_sort(messages, std::greater<>(), [](auto const* e) { return e->end - e->begin; });
   auto const left_out = messages.size() - kept;
@@ -218,7 +228,7 @@ void problem_measurement::time_calls(std::vector<timed_subject> const& all, std:
   if (!run_.is_root()) return follow(all);
   run_.budget += run_.share * static_cast<double>(all.size());
   time_in_rounds(calls, run_.share, run_.budget, [&](std::size_t k) {
-    run_.step(fmt::format("times of {} at {}", all[k].of->op->name, n_), false);
+    run_.step(fmt::format("times of {} at {}", all[k].what->op->name, n_));
     announce(static_cast<std::int64_t>(k));
     return visit(all[k], calls[k]);
   });
@@ -226,11 +236,11 @@ void problem_measurement::time_calls(std::vector<timed_subject> const& all, std:
 }
 
 /// Adds calls; false: there is no use in a further visit.
-bool problem_measurement::visit(timed_subject const& what, timed_calls& calls) {
-  auto& one = *what.of;
+bool problem_measurement::visit(timed_subject const& timed, timed_calls& calls) {
+  auto& one = *timed.what;
   auto const& op = *one.op;
-  if (what.alone) {
-    bool const again = succeeds(one, [&] {
+  if (timed.alone) {
+    bool const again = succeeds(one, one.failed_alone, [&] {
       if (!op.entry) return iterate_alone(one, calls);
       auto x = problem_->whole_operands(op);
       calls.add_batch(run_.with, [&] { return call_cost{call_alone(op, x)}; }, batch_of_a_round);
@@ -239,17 +249,21 @@ bool problem_measurement::visit(timed_subject const& what, timed_calls& calls) {
     return again && op.entry;
   }
   if (!op.entry) {
-    succeeds(one, [&] { iterate(one, &calls); });
+    succeeds(one, one.failed, [&] { iterate(one, &calls); });
     return false;
   }
   bool in_call = false;
-  bool const again = succeeds(one, [&] {
+  // The call with which a batch of short calls warms up is not timed.
+  bool warms_up = calls.expected() < batch_of_a_round.warm_below;
+  bool const again = succeeds(one, one.failed, [&] {
     auto const once = [&] {
       announce(1);
       in_call = true;
       auto seconds = call(op, plain_);
       in_call = false;
-      return call_cost{largest(one.seconds.emplace_back(std::move(seconds)))};
+      call_cost const cost{largest(seconds)};
+      if (!std::exchange(warms_up, false)) one.seconds.push_back(std::move(seconds));
+      return cost;
     };
     calls.add_batch(run_.with, once, batch_of_a_round);
   });
@@ -261,9 +275,9 @@ void problem_measurement::follow(std::vector<timed_subject> const& all) {
   for (std::int64_t next = announce(0); next >= 0; next = announce(0)) {
     auto const& [one, alone] = all[static_cast<std::size_t>(next)];
     if (alone) wait_for_ranks(run_.ranks);
-    else if (!one->op->entry) succeeds(*one, [&one = one, this] { iterate(*one, nullptr); });
+    else if (!one->op->entry) succeeds(*one, one->failed, [&one = one, this] { iterate(*one, nullptr); });
     else
-      succeeds(*one, [&one = one, this] {
+      succeeds(*one, one->failed, [&one = one, this] {
         while (announce(0) == 1) call(*one->op, plain_);
       });
   }
@@ -307,12 +321,12 @@ void problem_measurement::iterate_alone(subject const& one, timed_calls& calls) 
 
 /// What mbirk estimate predicts for these ranks and this network; null where it models nothing.
 json problem_measurement::model() const {
-  if (!run_.carrier || plain_.policy().has_blocks()) return nullptr;
+  if (!run_.measured_network || plain_.policy().has_blocks()) return nullptr;
   auto const& host = plain_.policy().host();
   return std::visit(
       [&](auto const& scan) -> json {
         if constexpr (requires { scan.geometry(); }) {
-          auto const e = estimate_ranks(scan, run_.ranks.size(), host.threads(), *run_.carrier, host);
+          auto const e = estimate_ranks(scan, run_.ranks.size(), host.threads(), *run_.measured_network, host);
           return {{"seconds", e.seconds()},
                   {"seconds of messages", e.communication},
                   {"bytes", e.bytes},

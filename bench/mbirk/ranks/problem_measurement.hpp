@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -34,9 +35,10 @@ struct measuring_run {
   rank_measurement_options const& options;
   distributed::mpi const& ranks;
   instruments& with;
-  std::optional<network> carrier;
+  std::optional<network> measured_network;
   double share = 0, budget = 0;  ///< seconds of an operation on average, and those left for all
-  std::function<void(std::string const&, bool)> step;  ///< shows what begins, and whether an operation is done
+  std::function<void(std::string const&)> step;  ///< shows what begins
+  std::function<void()> done;                     ///< counts an operation that has begun
   nlohmann::json& document;
 
   bool is_root() const noexcept { return ranks.rank() == 0; }
@@ -44,33 +46,31 @@ struct measuring_run {
 
 class problem_measurement {
  public:
-  /// Makes the problem. Collective.
   /// @param plain, traced  where calls are timed, and where one is traced
-  problem_measurement(measuring_run& run, sharing by, index_t n, place_of_rank const& plain,
-                      place_of_rank const& traced, rank_trace& trace);
+  problem_measurement(measuring_run& run, sharing by, index_t n, place_of_rank const& plain, place_of_rank& traced,
+                      rank_trace& trace);
 
-  /// Adds the measurements of operations to the document. Collective. A failure that all ranks have together is noted
-  /// there, and the other operations go on. @throws communication_error
+  /// Makes the problem, and adds the measurements of operations to the document. Collective. A failure that all ranks
+  /// have together is noted there, and the other operations go on. @throws communication_error
   void measure(std::vector<rank_operation const*> const& operations);
 
  private:
-  /// An operation and what has been measured of it; on rank 0, but for the first and the last.
+  /// An operation and what has been measured of it, which rank 0 has.
   struct subject {
     rank_operation const* op;
     std::vector<std::vector<double>> seconds = {};  ///< of timed calls, by rank
     nlohmann::json result = nlohmann::json::object(), timeline = nullptr;
     double warm_up = 0, warm_up_alone = 0;
-    bool failed = false;
+    bool failed = false, failed_alone = false;  // on every rank
   };
   /// What is timed in rounds: a subject by all ranks, or by rank 0 alone.
   struct timed_subject {
-    subject* of;
+    subject* what;
     bool alone;
   };
-  /// A call of a trace, from before it on.
   struct traced_call;
 
-  bool succeeds(subject& one, std::function<void()> const& work);
+  bool succeeds(subject const& one, bool& failed, std::function<void()> const& work);
   void begin(subject& one);
   void begin_iteration(subject& one);
   void compare_with_one_rank(subject& one);
@@ -78,7 +78,7 @@ class problem_measurement {
   std::vector<double> call(rank_operation const& op, place_of_rank const& place);
   double call_alone(rank_operation const& op, operands& x) const;
   void time_calls(std::vector<timed_subject> const& all, std::vector<timed_calls>& calls);
-  bool visit(timed_subject const& what, timed_calls& calls);
+  bool visit(timed_subject const& timed, timed_calls& calls);
   void follow(std::vector<timed_subject> const& all);
   void iterate(subject& one, timed_calls* calls);
   void iterate_alone(subject const& one, timed_calls& calls) const;
@@ -88,8 +88,10 @@ class problem_measurement {
   nlohmann::json model() const;
 
   measuring_run& run_;
+  sharing by_;
   index_t n_;
-  place_of_rank const &plain_, &traced_;
+  place_of_rank const& plain_;
+  place_of_rank& traced_;
   rank_trace& trace_;
   std::unique_ptr<rank_problem> problem_;
 };

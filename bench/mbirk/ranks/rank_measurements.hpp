@@ -39,6 +39,7 @@ class rank_measurements {
     std::vector<rank_operation const*> operations;
   };
 
+  void write_trace(rank_trace& trace, index_t n, std::filesystem::path const& folder);
   void choose(index_t n, sharing by, std::vector<rank_operation const*> operations);
 
   rank_measurement_options options_;

@@ -1,5 +1,6 @@
 #include "ranks/rank_network.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -48,6 +49,13 @@ std::optional<network> measure_network(distributed::mpi const& ranks) {
     sent += bytes;
   }
   found.bandwidth = sent / seconds_of_calls(ranks, 20, [&] { ranks.start_exchange("network", e).wait(); });
+  std::vector<double> const mine{found.latency, found.bandwidth};
+  auto const all = distributed::gather(ranks, "network", mine,
+                                       std::vector<index_t>(static_cast<std::size_t>(ranks.size()), 2));
+  for (std::size_t r = 0; r < all.size(); r += 2) {
+    found.latency = std::max(found.latency, all[r]);
+    found.bandwidth = std::min(found.bandwidth, all[r + 1]);
+  }
   return found;
 }
 

@@ -43,8 +43,7 @@ memory_budget budget_of(std::optional<std::uint64_t> const& limit, neighbours_on
 
 place_of_rank::place_of_rank(common_options const& o, rank_messages const& ranks, neighbours_on_machine const& here,
                              rank_notes const& notes, std::pmr::memory_resource* memory)
-    : ranks_(ranks),
-      trace_(notes.trace),
+    : trace_(notes.trace),
       ranks_on_device_(o.policy == "cuda" && rank_devices_of_this_program().choose_cuda
                            ? rank_devices_of_this_program().choose_cuda(here.rank, here.ranks)
                            : 1),

@@ -39,7 +39,12 @@ class place_of_rank {
   recon_context const& host() const noexcept { return ctx_; }
   reconstructor const& alone() const noexcept { return *alone_; }
   rank_reconstructor const& with() const noexcept { return *with_; }
-  rank_messages const& messages() const noexcept { return ranks_; }
+  /// @param watch  is told of the operations that follow; null: none is
+  void set_watch(call_watch const* watch) noexcept {
+    watch_ = watch;
+    with_->set_watch(watch);
+  }
+  call_watch const* watch() const noexcept { return watch_; }
   /// Null unless calls are traced.
   instrument::trace_buffer* trace() const noexcept { return trace_; }
   /// Bytes of its device that this rank may take, if it has one with memory of its own.
@@ -47,13 +52,13 @@ class place_of_rank {
   std::string device() const { return policy_.device() ? policy_.device()->device : std::string(); }
 
  private:
-  rank_messages const& ranks_;
   instrument::trace_buffer* trace_;
   int ranks_on_device_;
   chosen_policy policy_;  // after the device is chosen
   recon_context ctx_;
   std::unique_ptr<reconstructor> alone_;
   std::unique_ptr<rank_reconstructor> with_;
+  call_watch const* watch_ = nullptr;
 };
 
 /// distributed::agree, which keeps an unavailable_error what it is.

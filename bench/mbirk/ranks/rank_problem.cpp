@@ -32,10 +32,10 @@ std::array<index_t, 3> sinogram_shape(index_t n) {
   return {views, rows, channels};
 }
 
-/// The options with which mbirk profile calls iterative operations.
-template <class Options> Options one_iteration() {
+/// The options with which mbirk profile calls an iterative operation.
+template <class Options> Options options_of(rank_operation const& op) {
   Options o;
-  o.max_iterations = 1;
+  o.max_iterations = op.entry->arguments.at("max_iterations");
   o.stop_threshold_change_pct = 0;
   return o;
 }
@@ -58,11 +58,11 @@ class problem_of_slices final : public rank_problem {
       return call_locally(op, place, slab_.scan(), {{"recon", &recon_}});
     }
     auto const result = begin_result(image);
-    auto const options = one_iteration<recon_options>();
+    if (name != "recon" && name != "prox_map")
+      return call_locally(op, place, slab_.scan(), {{"sinogram", &sinogram_}});
+    auto const options = options_of<recon_options>(op);
     if (name == "recon") place.with().slab(slab_, sinogram(), std::nullopt, result, options);
-    else if (name == "prox_map")
-      place.with().prox_slab(slab_, {recon_.data(), image(ranks_.rank()).shape()}, sinogram(), result, options);
-    else return call_locally(op, place, slab_.scan(), {{"sinogram", &sinogram_}});
+    else place.with().prox_slab(slab_, {recon_.data(), image(ranks_.rank()).shape()}, sinogram(), result, options);
     return place.with().seconds();
   }
   void iterate(place_of_rank const& place, recon_options const& options) override {
@@ -103,10 +103,11 @@ class problem_of_views final : public rank_problem {
       return call_locally(op, place, scan_, {{"recon", &recon_}});
     }
     auto const result = begin_result(rows());
-    auto const options = one_iteration<recon_options>();
     std::vector<std::string> warnings;
-    if (name == "recon") place.with().views(part_, sinogram(), std::nullopt, result, options);
-    else if (name == "prox_map") place.with().prox_views(part_, own_rows(), sinogram(), result, options);
+    if (name == "recon")
+      place.with().views(part_, sinogram(), std::nullopt, result, options_of<recon_options>(op));
+    else if (name == "prox_map")
+      place.with().prox_views(part_, own_rows(), sinogram(), result, options_of<recon_options>(op));
     else place.with().fdk(part_, sinogram(), result, warnings);
     return place.with().seconds();
   }
@@ -140,9 +141,9 @@ class problem_of_rows final : public rank_problem {
         part_(recon_shape(n), ranks.rank(), ranks.size()),
         image_(scatter(whole_input("qggmrf_denoise", "image"), rows())) {}
 
-  double call(rank_operation const&, place_of_rank const& place) override {
+  double call(rank_operation const& op, place_of_rank const& place) override {
     auto const result = begin_result(rows());
-    auto options = one_iteration<denoise_options>();
+    auto options = options_of<denoise_options>(op);
     options.use_ror_mask = false;
     place.with().denoise(part_, {image_.data(), part_.shape()}, options, result);
     return place.with().seconds();
@@ -222,9 +223,13 @@ operands rank_problem::whole_operands(rank_operation const& op) const {
 }
 
 std::vector<float> rank_problem::whole_input(char const* operation, char const* input) const {
-  if (!whole_) return {};
-  auto x = whole_->make_operands(*find_operation(operation));
-  return std::move(std::get<npy_array<float>>(x.inputs.at(input)).data);
+  std::vector<float> values;
+  distributed::agree(ranks_, [&] {
+    if (!whole_) return;
+    auto x = whole_->make_operands(*find_operation(operation));
+    values = std::move(std::get<npy_array<float>>(x.inputs.at(input)).data);
+  });
+  return values;
 }
 
 std::vector<float> rank_problem::scatter(std::vector<float> const& array, part_of_rank const& parts) const {
@@ -256,19 +261,29 @@ view<float, 3> rank_problem::begin_result(part_of_rank parts) {
 }
 
 double rank_problem::call_locally(rank_operation const& op, place_of_rank const& place, any_scan const& scan,
-                                  std::map<std::string, std::vector<float> const*> const& inputs) {
+                                  std::map<std::string, std::vector<float>*> const& inputs) {
   double seconds = 0;
   distributed::agree(ranks_, [&] {
     auto& x = local_[op.name];
-    if (x.inputs.empty()) {
-      x = profile_problem(scan).make_operands(*op.entry->op, op.entry->arguments);
-      for (auto const& [name, values] : inputs) std::get<npy_array<float>>(x.inputs.at(name)).data = *values;
+    if (x.inputs.empty()) x = profile_problem(scan).make_operands(*op.entry->op, op.entry->arguments);
+    auto const swap_arrays = [&] {
+      for (auto const& [name, values] : inputs) std::get<npy_array<float>>(x.inputs.at(name)).data.swap(*values);
+      std::get<npy_array<float>>(x.output).data.swap(result_);
+    };
+    auto const* const watch = place.watch();
+    swap_arrays();
+    try {
+      place.policy().run(*op.entry->op, scan, x, {.trace = place.trace()},
+                         [&](std::function<call_cost()> const& call) {
+                           if (watch) watch->begins();
+                           seconds = call().seconds;
+                           if (watch) watch->ends();
+                         });
+    } catch (...) {
+      swap_arrays();
+      throw;
     }
-    auto& output = std::get<npy_array<float>>(x.output).data;
-    output.swap(result_);
-    place.policy().run(*op.entry->op, scan, x, {.trace = place.trace()},
-                       [&](std::function<call_cost()> const& call) { seconds = call().seconds; });
-    output.swap(result_);
+    swap_arrays();
   });
   return seconds;
 }

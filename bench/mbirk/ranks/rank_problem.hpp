@@ -13,7 +13,6 @@
 #include "mbirk/distributed/agreement.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "operations/profile_problem.hpp"
-#include "operations/vcd_iteration.hpp"
 #include "ranks/rank_place.hpp"
 
 namespace mbirk::program {
@@ -70,11 +69,11 @@ class rank_problem {
   std::vector<float> scatter(std::vector<float> const& array, part_of_rank const& parts) const;
   /// An array that rank 0 has, on all ranks. Collective.
   std::vector<float> share(std::vector<float> array) const;
-  /// An input of an operation of the whole problem; empty on other ranks than 0.
+  /// An input of an operation of the whole problem; empty on other ranks than 0. Collective.
   std::vector<float> whole_input(char const* operation, char const* input) const;
   /// Calls an operation that each rank does alone. Collective, so that all ranks throw what one of them does.
   double call_locally(rank_operation const& op, place_of_rank const& place, any_scan const& scan,
-                      std::map<std::string, std::vector<float> const*> const& inputs);
+                      std::map<std::string, std::vector<float>*> const& inputs);
   /// Allocates the result, and notes which parts the ranks have.
   view<float, 3> begin_result(part_of_rank parts);
 

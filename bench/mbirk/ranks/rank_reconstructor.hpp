@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,11 @@ struct rank_notes {
   }
 };
 
+/// Is told when an operation begins and ends, without copies to and from a device.
+struct call_watch {
+  std::function<void()> begins, ends;
+};
+
 /// Reconstructs a rank's part of arrays of the host, with the other ranks: there, or on a device, to which they are
 /// copied. Every function is collective.
 class rank_reconstructor {
@@ -66,19 +72,24 @@ class rank_reconstructor {
                        view<float, 3> output) const = 0;
   /// Time of the last call, without copies to and from a device.
   double seconds() const noexcept { return seconds_; }
+  /// @param watch  is told of the calls that follow; null: none is
+  void set_watch(call_watch const* watch) noexcept { watch_ = watch; }
 
  protected:
   /// Calls an operation. @param finish  waits for a device
   template <class Operation, class Finish> void time(Operation const& operation, Finish const& finish) const {
     finish();
+    if (watch_) watch_->begins();
     auto const begin = std::chrono::steady_clock::now();
     operation();
     finish();
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (watch_) watch_->ends();
   }
 
  private:
   mutable double seconds_ = 0;
+  call_watch const* watch_ = nullptr;
 };
 
 /// On the host. @param ctx, ranks  must outlive the result

@@ -58,8 +58,8 @@ void print_rank_summary(json const& document) {
       environment.at("threads") == 1 ? "thread" : "threads", environment.at("cpu").get<std::string>(),
       environment.at("backend").get<std::string>(), environment.at("mbirk_version").get<std::string>());
   if (ranks.contains("network"))
-    show("a message takes {:.2f} us; a rank sends {:.2f} GB/s\n", 1e6 * ranks["network"]["latency"].get<double>(),
-        1e-9 * ranks["network"]["bytes per second"].get<double>());
+    show("a step of a message to all takes {:.2f} us; a rank sends {:.2f} GB/s\n",
+         1e6 * ranks["network"]["latency"].get<double>(), 1e-9 * ranks["network"]["bytes per second"].get<double>());
   if (auto const first = disturbed_text(times); !first.empty()) show("{}\n", first);
   if (ranks.contains("operations"))
     for (auto const& size : document.at("volume_sizes")) {
@@ -72,7 +72,8 @@ void print_rank_summary(json const& document) {
         if (t.size == size.get<index_t>() && rows.contains(t.operation)) print_row(t, rows[t.operation]);
     }
   show(
-      "\nmedian: of the slowest rank; one rank: rank 0 alone, with its threads; speed-up: its median over that of all;\n"
+      "\nmedian: of the slowest rank, of iterations that of rank 0; one rank: rank 0 alone, with its threads;\n"
+      "speed-up: its median over that of all;\n"
       "efficiency: speed-up over the number of ranks; model: the same as mbirk estimate predicts for this network;\n"
       "in messages: share of the traced call, waiting included, on average; sent, temporaries: of the rank with most;\n"
       "difference: largest one between both results over the largest value.\n");

@@ -26,9 +26,6 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Events of a rank; a reconstruction of 256^3 has some hundred thousand.
-constexpr std::size_t events_of_rank = 1'000'000;
-
 std::span<std::byte> bytes_of(std::int64_t& number) { return std::as_writable_bytes(std::span(&number, 1)); }
 
 /// Seconds from the first event to the last.
@@ -97,16 +94,19 @@ json to_json(distributed::traffic_ledger const& traffic) {
 }
 
 index_t peak_between(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
-  index_t most = 0;
-  for (auto const& e : trace.events())
-    if (e.kind == instrument::event_kind::memory && e.begin >= begin && e.end <= end) most = std::max(most, e.value);
-  return most;
+  index_t before = 0, most = 0;
+  for (auto const& e : trace.events()) {
+    if (e.kind != instrument::event_kind::memory || e.end > end) continue;
+    if (e.begin < begin) before = e.value;
+    else most = std::max(most, e.value);
+  }
+  return std::max(before, most);
 }
 
 rank_trace::rank_trace(bool traced, distributed::mpi const& ranks, bool has_clock_of_root)
     : ranks_(ranks),
       has_clock_of_root_(has_clock_of_root),
-      buffer_(traced ? std::make_unique<instrument::trace_buffer>(events_of_rank) : nullptr),
+      buffer_(traced ? std::make_unique<instrument::trace_buffer>(events) : nullptr),
       counted_(ranks, traffic_),
       messages_(counted_, buffer_.get()) {}
 
@@ -141,7 +141,7 @@ void rank_trace::write(std::filesystem::path const& folder) {
                                     .devices = {fmt::format("device of rank {}", rank)}};
     options.about = {{"ranks", std::to_string(ranks_.size())}, {"cpu", cpu_name()}};
     timeline = profile::to_chrome_trace(trace, options);
-    xplane = profile::to_xspace(trace, {}, {}, {.unix_nanoseconds = unix_now - later});
+    xplane = profile::to_xspace(trace, {}, {}, {.unix_nanoseconds = unix_now + later});
   });
   auto const timelines = gather_texts(ranks_, std::move(timeline)), xplanes = gather_texts(ranks_, std::move(xplane));
   distributed::agree(ranks_, [&] {

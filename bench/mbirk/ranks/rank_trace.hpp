@@ -1,6 +1,7 @@
 // What several ranks have recorded: one timeline of all, what each has sent, and its memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -20,6 +21,10 @@ std::vector<std::string> gather_texts(distributed::mpi const& ranks, std::string
 /// Messages of a rank, their traffic and, if it was asked for, their trace.
 class rank_trace {
  public:
+  /// Events of a rank; a reconstruction of 256^3 has some hundred thousand.
+  static constexpr std::size_t events = 1'000'000;
+  static constexpr double bytes = static_cast<double>(events * sizeof(instrument::trace_event));
+
   /// @param traced             whether calls are traced
   /// @param has_clock_of_root  whether this rank is on the machine of rank 0
   rank_trace(bool traced, distributed::mpi const& ranks, bool has_clock_of_root);

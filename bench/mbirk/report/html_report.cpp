@@ -32,15 +32,26 @@ std::string date_of(std::string const& t) {
 struct page_section {
   char const *id, *title;
 };
-constexpr page_section sections[] = {
-    {"stages", "Stages"},           {"columns", "Operations"}, {"words", "Words"},   {"rank", "Ranking"},
-    {"roofline", "Roofline"},       {"scaling", "Scaling"},    {"misses", "On-chip memory"},
-    {"timeline", "Timeline"},       {"memory", "Memory"},      {"files", "Files"},   {"notes", "What this does not say"}};
-constexpr page_section sections_of_ranks[] = {
-    {"ranks", "All ranks, and one"}, {"timeline", "Timeline"}, {"messages", "Messages"}, {"by-rank", "By rank"},
-    {"files", "Files"},              {"notes", "What this does not say"}};
+constexpr page_section sections[] = {{"stages", "Stages"},
+                                     {"columns", "Operations"},
+                                     {"words", "Words"},
+                                     {"rank", "Ranking"},
+                                     {"roofline", "Roofline"},
+                                     {"scaling", "Scaling"},
+                                     {"misses", "On-chip memory"},
+                                     {"timeline", "Timeline"},
+                                     {"memory", "Memory"},
+                                     {"files", "Files"},
+                                     {"notes", "What this does not say"}};
+constexpr page_section sections_of_ranks[] = {{"ranks", "All ranks, and one"},
+                                              {"timeline", "Timeline"},
+                                              {"messages", "Messages"},
+                                              {"by-rank", "By rank"},
+                                              {"files", "Files"},
+                                              {"notes", "What this does not say"}};
 
-std::string head(profile const& p, char const* program, std::span<page_section const> linked) {
+std::string head(profile const& p, char const* program, std::string const& ranks,
+                 std::span<page_section const> linked) {
   std::string sizes;
   for (auto const n : p.sizes) sizes += (sizes.empty() ? "" : ", ") + std::to_string(n);
   std::string links;
@@ -51,11 +62,11 @@ std::string head(profile const& p, char const* program, std::span<page_section c
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">"
       "<title>{8} profile, {0}</title><style>{1}</style></head><body>\n"
-      "<header><h1>{8} profile, {0}</h1><div class=\"soft\">{2}, {3} {4} &middot; sizes {5} &middot; mbirk {6}, "
+      "<header><h1>{8} profile, {0}</h1><div class=\"soft\">{2}, {10}{3} {4} &middot; sizes {5} &middot; mbirk {6}, "
       "{7}</div><nav aria-label=\"Sections\">{9}</nav></header>\n<main>\n",
       escaped(date_of(p.timestamp)), style, escaped(p.backend == "host" ? p.cpu : p.backend + " on " + p.device),
       p.threads, p.threads == 1 ? "thread" : "threads", escaped(sizes), escaped(p.version), escaped(p.compiler),
-      program, links);
+      program, links, ranks);
 }
 
 std::string foot(profile const& p, std::string const& file) {
@@ -80,10 +91,14 @@ std::string path_as_url(fs::path const& path) {
 
 std::string html_report(nlohmann::json const& run, std::string const& file, std::vector<report_link> const& links) {
   auto const p = read_profile(run, file);
-  if (run.contains("ranks"))
-    return head(p, "mbirk-mpi", sections_of_ranks) + ranks_sections(p, run, links) + foot(p, file);
+  if (run.contains("ranks")) {
+    auto const of_ranks = ranks_sections(p, run, links);  // which checks the block
+    auto const ranks = run["ranks"]["count"].get<index_t>();
+    return head(p, "mbirk-mpi", ranks == 1 ? "1 rank of " : fmt::format("{} ranks of ", ranks), sections_of_ranks) +
+           of_ranks + foot(p, file);
+  }
   auto const order = by_time(p);
-  std::string out = head(p, "mbirk", sections);
+  std::string out = head(p, "mbirk", "", sections);
   out += answer(p, order, run);
   auto const fold = [](std::string const& title, std::string const& section) {
     return section.empty() ? section

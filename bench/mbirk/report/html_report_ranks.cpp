@@ -100,7 +100,8 @@ rank_result read_result(std::string const& operation, index_t size, json_field c
   if (from.has("alone") && !from.at("alone", "").at("disturbed", "true or false").boolean())
     r.alone = from.at("alone", "").at("time", "seconds").number();
   if (from.has("model")) r.model = from.at("model", "").at("efficiency", "a share").number();
-  for (auto const& one : from.at("by rank", "an array of ranks").elements("an array of ranks")) r.ranks.push_back(read_record(one));
+  for (auto const& one : from.at("by rank", "an array of ranks").elements("an array of ranks"))
+    r.ranks.push_back(read_record(one));
   auto const timelines = from.at("timeline", "an array of timelines").elements("an array of timelines");
   for (std::size_t k = 0; k < std::min(timelines.size(), r.ranks.size()); ++k) read_timeline(timelines[k], r.ranks[k]);
   return r;
@@ -160,15 +161,14 @@ rank_result const* slowest(profile const& p, ranks_of_run const& all, bool with_
   return found;
 }
 
-/// What becomes of the gain that is missing.
+/// What the missing gain may be.
 std::string loss_sentence(ranks_of_run const& all, rank_result const& r) {
-  double const lost = 1 - *r.efficiency;
-  if (all.count == 1 || lost < 0.02) return "";
-  double const messages = std::min(r.in_messages, lost);
+  if (all.count == 1 || *r.efficiency > 0.98) return "";
   return fmt::format(
-      "<p>Of the time of all ranks, {} is lost: {} in messages, waiting for other ranks included, and {} in work that "
-      "sharing does not make less, such as what every rank plans, or in memory and caches that ranks share.</p>",
-      percent(lost), percent(messages), percent(lost - messages));
+      "<p>Messages take {} of its traced call, waiting for other ranks included. What else is missing goes into work "
+      "that sharing does not make less, such as what every rank plans, and into memory and caches that ranks "
+      "share.</p>",
+      percent(r.in_messages));
 }
 
 std::string answer_of(profile const& p, ranks_of_run const& all) {
@@ -188,7 +188,7 @@ std::string answer_of(profile const& p, ranks_of_run const& all) {
     if (r->efficiency) out += loss_sentence(all, *r);
   }
   if (all.latency)
-    out += fmt::format("<p>Between these ranks a message takes {}, and a rank sends {}B/s.</p>",
+    out += fmt::format("<p>Between these ranks a step of a message to all takes {}, and a rank sends {}B/s.</p>",
                        seconds_text(*all.latency), rate_text(*all.bandwidth));
   if (!p.failures.empty())
     out += fmt::format("<p><span class=\"no\">{} failed</span>; see <a href=\"#notes\">the notes</a>.</p>",
@@ -200,7 +200,7 @@ std::string table_of(profile const& p, ranks_of_run const& all) {
   table t("t-ranks", "Operations by all ranks and by one",
           {{"operation", true},
            {"N"},
-           {"time", false, "median; of the slowest rank"},
+           {"time", false, "median; of the slowest rank, of iterations that of rank 0"},
            {"one rank", false, "median of rank 0 alone, with its threads"},
            {"speed-up"},
            {"efficiency", false, "speed-up over the number of ranks"},
@@ -300,7 +300,7 @@ std::string records_of(ranks_of_run const& all) {
           {{"operation", true},
            {"N"},
            {"rank"},
-           {"median", false, "of timed calls"},
+           {"median", false, "of timed calls, disturbed ones included; iterations are timed on rank 0"},
            {"traced call"},
            {"in messages", false, "seconds of the traced call, waiting included"},
            {"messages"},
@@ -329,6 +329,12 @@ std::string notes_of(profile const& p, ranks_of_run const& all) {
         item(fmt::format("<span class=\"no\">Disturbed</span>: {} at {}: {}", escaped(op.name), n,
                          escaped(t.disturbed)));
   for (auto const& text : all.left_out) item("Left out: " + escaped(text));
+  index_t lost = 0;
+  if (p.dropped)
+    for (auto const& [n, events] : *p.dropped) lost += events;
+  if (lost > 0)
+    item(fmt::format("{} trace events of all ranks were dropped, so that temporaries may be more, and messages are "
+                     "missing in timelines.", lost));
   item("Whether other programs disturbed a call is known of the machine of rank 0 only.");
   item("Times in messages are those of one traced call. They include the time until other ranks come.");
   item("One rank alone has the processors of rank 0. Where ranks share a machine, it also has more of its memory "

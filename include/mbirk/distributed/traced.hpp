@@ -1,16 +1,26 @@
 // Records when a rank sends and waits: an instrumentation of any communicator.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "mbirk/distributed/communicator.hpp"
 #include "mbirk/instrument/trace.hpp"
 
 namespace mbirk::distributed {
+
+/// Whether a span of a trace is one of `traced` below, by its name.
+inline bool is_message(std::string_view span) {
+  constexpr std::array<std::string_view, 7> calls{"gather ", "broadcast ", "exchange ", "wait for ",
+                                                  "reduce ", "send ",      "receive "};
+  return std::ranges::any_of(calls, [&](std::string_view call) { return span.starts_with(call); });
+}
 
 /// A communicator whose calls are spans of a trace, with the bytes that the rank hands to the engine: "gather
 /// direction", "send parts of the back projection", "wait for boundaries of a subset". So every message is found at the
