@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from program_case import expect, expect_failure
+from xspace import begins_of
 
 mbirk, mbirk_mpi, launch = sys.argv[1], sys.argv[2], shlex.split(sys.argv[3])
 SLICES = ["parallel_forward_project", "parallel_back_project", "parallel_fbp_recon", "parallel_mbir_recon",
@@ -83,7 +84,16 @@ def check_profile(folder):
         processes = {e["args"]["name"] for e in events if e["name"] == "process_name"}
         expect(processes == {"rank 0 of 2", "rank 1 of 2"}, f"the processes: {processes}")
         expect({e["pid"] for e in events if e["name"] == "gather line search"} == {1, 2}, "messages of both ranks")
-        expect(len(list(traces.glob("plugins/profile/*/rank_[01].xplane.pb"))) == 2, "a file for XProf of each rank")
+        files = sorted(traces.glob("plugins/profile/*/rank_[01].xplane.pb"))
+        expect(len(files) == 2, "a file for XProf of each rank")
+        # Both kinds of files have the same clock, but for the time at which theirs begins.
+        apart = []
+        for rank, file in enumerate(files):
+            spans = [e["ts"] for e in events if e["name"] == "gather line search" and e["pid"] == rank + 1]
+            begins = begins_of(file, "gather line search")
+            expect(len(begins) == len(spans) > 0, f"messages of rank {rank} in both files")
+            apart.append(begins[0] - round(1000 * min(spans)))
+        expect(abs(apart[0] - apart[1]) < 2000, f"the clocks of the ranks differ by {apart[0] - apart[1]} ns")
 
     text = page.read_text()
     for part in "mbirk-mpi profile", 'id="ranks"', "rank 1: ", "gather line search", 'id="by-rank"':
