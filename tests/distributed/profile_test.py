@@ -73,7 +73,8 @@ def check_profile(folder):
             expect(abs(result_of["speed-up"] * times[3] / result_of["alone"]["time"] - 1) < 1e-6, f"{name}: speed-up")
             expect(abs(result_of["efficiency"] * 2 / result_of["speed-up"] - 1) < 1e-6, f"{name}: efficiency")
         lanes = result_of["timeline"]
-        expect(max(lane["begin"] for lane in lanes) < min(lane["end"] for lane in lanes),
+        # Ranks that exchange something have waited for each other; on a busy machine the others may take turns.
+        expect(name in ALONE or max(lane["begin"] for lane in lanes) < min(lane["end"] for lane in lanes),
                f"{name}: the ranks work at the same time")
         for lane in lanes:
             expect(bool(lane["messages"]) == (name not in ALONE), f"{name}: messages in the timeline")
