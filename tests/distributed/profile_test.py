@@ -89,9 +89,9 @@ def check_profile(folder):
         expect(len(files) == 2, "a file for XProf of each rank")
         # Both kinds of files have the same clock, but for the time at which theirs begins.
         apart = []
-        for rank, file in enumerate(files):
+        for rank, of_rank in enumerate(files):
             spans = [e["ts"] for e in events if e["name"] == "gather line search" and e["pid"] == rank + 1]
-            begins = begins_of(file, "gather line search")
+            begins = begins_of(of_rank, "gather line search")
             expect(len(begins) == len(spans) > 0, f"messages of rank {rank} in both files")
             apart.append(begins[0] - round(1000 * min(spans)))
         expect(abs(apart[0] - apart[1]) < 2000, f"the clocks of the ranks differ by {apart[0] - apart[1]} ns")
