@@ -78,9 +78,8 @@ class ModelParameters:
     @classmethod
     def get_required_param_names(cls) -> list[str]:
         """Names of the arguments that the constructor requires or that belong to the views."""
-        return [
-            name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "use_curved_detector", "device")
-        ]
+        others = ("self", "use_curved_detector", "device")
+        return [name for name in inspect.signature(cls.__init__).parameters if name not in others]
 
     def get_all_params(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """(required, optional, regularization): the arguments of the constructor with "geometry_type", all other

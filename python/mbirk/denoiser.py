@@ -9,24 +9,16 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._arrays import HostArrays
 from ._docstrings import copy_docstrings
 from ._progress import InstanceLogger, Progress, observer
-from .devices import class_on
+from .devices import ChoosesDevice
 
 Floats = NDArray[numpy.float32]
 Result = tuple[Floats, dict[str, Any]]
 
 
-class DenoiserMethods(HostArrays):
+class DenoiserMethods(ChoosesDevice):
     """The methods of a QGGMRFDenoiser, on the host and on devices."""
-
-    device: Any = "host"  # or a mbirk.Device
-
-    def __new__(cls, *arguments: Any, device: str = "host", **options: Any) -> Any:
-        if device == "host":
-            return super().__new__(cls)
-        return class_on(device, cls)(*arguments, **options)  # not of this class, so that __init__ does not follow
 
     def __init__(self, image_shape: Sequence[int], *, device: str = "host"):
         """image_shape: (rows, cols, slices); (1, rows, cols) for an image of two dimensions. device: "cuda" for a

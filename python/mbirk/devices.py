@@ -145,6 +145,17 @@ class Device:
         return self.name != "emulated" and kind is not None and int(kind()[0]) == self._module.dlpack_device()[0]
 
 
+class ChoosesDevice(_arrays.HostArrays):
+    """A model of the host, whose constructor makes one of a device if it is asked to."""
+
+    device: Any = "host"  # or a Device
+
+    def __new__(cls, *arguments: Any, device: str = "host", **options: Any) -> Any:
+        if device == "host":
+            return super().__new__(cls)
+        return class_on(device, cls)(*arguments, **options)  # not of this class, so that __init__ does not follow
+
+
 class OnDevice:
     """The arrays of a model of a device, and how it is copied and pickled."""
 

@@ -9,17 +9,17 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, files
-from ._arrays import HostArrays, floats, indices
+from ._arrays import floats, indices
 from ._docstrings import copy_docstrings
 from ._parameters import ModelParameters, _restore
 from ._progress import Progress, observer
-from .devices import class_on
+from .devices import ChoosesDevice, class_on
 
 Floats = NDArray[numpy.float32]
 Result = tuple[Floats, dict[str, Any]]
 
 
-class TomographyModel(ModelParameters, HostArrays):
+class TomographyModel(ModelParameters, ChoosesDevice):
     """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel, a MultiAxisParallelModel or a
     TranslationModel, or a GeneralViewsModel, which has no direct reconstruction.
 
@@ -27,13 +27,6 @@ class TomographyModel(ModelParameters, HostArrays):
     With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
     MBIRJAX and changes nothing.
     """
-
-    device: Any = "host"  # or a mbirk.Device
-
-    def __new__(cls, *arguments: Any, device: str = "host", **options: Any) -> Any:
-        if device == "host":
-            return super().__new__(cls)
-        return class_on(device, cls)(*arguments, **options)  # not of this class, so that __init__ does not follow
 
     def forward_project(
         self,

@@ -241,7 +241,7 @@ bool problem_measurement::visit(timed_subject const& timed, timed_calls& calls) 
   auto const& op = *one.op;
   if (timed.alone) {
     bool const again = succeeds(one, one.failed_alone, [&] {
-      if (!op.entry) return iterate_alone(one, calls);
+      if (!op.entry) return iterate_alone(op, calls);
       auto x = problem_->whole_operands(op);
       calls.add_batch(run_.with, [&] { return call_cost{call_alone(op, x)}; }, batch_of_a_round);
     });
@@ -249,7 +249,7 @@ bool problem_measurement::visit(timed_subject const& timed, timed_calls& calls) 
     return again && op.entry;
   }
   if (!op.entry) {
-    succeeds(one, one.failed, [&] { iterate(one, &calls); });
+    succeeds(one, one.failed, [&] { problem_->iterate(plain_, timed_iterations(op, &calls)); });
     return false;
   }
   bool in_call = false;
@@ -275,7 +275,9 @@ void problem_measurement::follow(std::vector<timed_subject> const& all) {
   for (std::int64_t next = announce(0); next >= 0; next = announce(0)) {
     auto const& [one, alone] = all[static_cast<std::size_t>(next)];
     if (alone) wait_for_ranks(run_.ranks);
-    else if (!one->op->entry) succeeds(*one, one->failed, [&one = one, this] { iterate(*one, nullptr); });
+    else if (!one->op->entry)
+      succeeds(*one, one->failed,
+               [&one = one, this] { problem_->iterate(plain_, timed_iterations(*one->op, nullptr)); });
     else
       succeeds(*one, one->failed, [&one = one, this] {
         while (announce(0) == 1) call(*one->op, plain_);
@@ -283,38 +285,27 @@ void problem_measurement::follow(std::vector<timed_subject> const& all) {
   }
 }
 
-/// @param calls  on rank 0, which decides on the number of iterations
-void problem_measurement::iterate(subject& one, timed_calls* calls) {
-  auto const begins = [&] {
+/// @param calls  receives their times; null on the other ranks, where rank 0 decides how many there are
+recon_options problem_measurement::timed_iterations(rank_operation const& op, timed_calls* calls) const {
+  auto const begins = [this, calls] {
     if (!calls) return;
     run_.with.counters.start();
     run_.with.evidence.start();
   };
-  std::size_t count = 0;
-  auto const ends = [&](double seconds) {
+  auto const ends = [this, calls, count = std::size_t{0}](double seconds) mutable {
     if (!calls) return true;
     calls->add_iteration(run_.with, seconds);
     return iterates_on(++count, calls->spent());
   };
-  problem_->iterate(plain_, iterations_of({geometry_of(*one.op)}, begins, ends));
+  return iterations_of({geometry_of(op)}, begins, ends);
 }
 
-void problem_measurement::iterate_alone(subject const& one, timed_calls& calls) const {
-  std::size_t count = 0;
-  auto const begins = [&] {
-    run_.with.counters.start();
-    run_.with.evidence.start();
-  };
-  auto const ends = [&](double seconds) {
-    calls.add_iteration(run_.with, seconds);
-    return iterates_on(++count, calls.spent());
-  };
-  auto x = problem_->whole_operands(*one.op);
+void problem_measurement::iterate_alone(rank_operation const& op, timed_calls& calls) const {
+  auto x = problem_->whole_operands(op);
   std::visit(
       [&](auto const& scan) {
         if constexpr (requires { scan.geometry(); })
-          plain_.alone().vcd(scan, x.volume("sinogram"), {}, x.output_volume(),
-                             iterations_of({geometry_of(*one.op)}, begins, ends));
+          plain_.alone().vcd(scan, x.volume("sinogram"), {}, x.output_volume(), timed_iterations(op, &calls));
       },
       problem_->whole()->scan());
 }

@@ -80,8 +80,8 @@ class problem_measurement {
   void time_calls(std::vector<timed_subject> const& all, std::vector<timed_calls>& calls);
   bool visit(timed_subject const& timed, timed_calls& calls);
   void follow(std::vector<timed_subject> const& all);
-  void iterate(subject& one, timed_calls* calls);
-  void iterate_alone(subject const& one, timed_calls& calls) const;
+  recon_options timed_iterations(rank_operation const& op, timed_calls* calls) const;
+  void iterate_alone(rank_operation const& op, timed_calls& calls) const;
   std::int64_t announce(std::int64_t what) const;
   void add_measurement(subject const& one, int run, nlohmann::json measurement);
   void add_result(subject& one, timed_calls const& together, timed_calls const* alone);

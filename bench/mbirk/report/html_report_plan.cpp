@@ -20,7 +20,6 @@ json const* plan_of(json const& run) {
 }
 
 std::string times_text(double x) { return fmt::format("{:.2g} ×", x); }
-std::string percent_text(double x) { return fmt::format("{:.{}f} %", 100 * x, x < 0.0995 ? 1 : 0); }
 std::string joules_text(double x) {
   return x >= 1      ? fmt::format("{:.3g} J", x)
          : x >= 1e-3 ? fmt::format("{:.3g} mJ", 1e3 * x)
@@ -140,7 +139,7 @@ std::string plan_stages(profile const& p, json const& run) {
     for (auto const& g : recon.at("groups", "an array of stages").elements("an array of stages")) {
       double const host = g.at("host seconds", "a number").number(), share = g.at("host share", "a number").number();
       std::vector<std::string> cells{text_cell(g.at("group", "a name").text(), true),
-                                     number_cell(host, seconds_text(host)), number_cell(share, percent_text(share)),
+                                     number_cell(host, seconds_text(host)), number_cell(share, percent(share)),
                                      cell(interval_at(g, "seconds"), seconds_text)};
       auto const f = g.at("fpga", "an object or null");
       if (f.value().is_null()) {
@@ -152,7 +151,7 @@ std::string plan_stages(profile const& p, json const& run) {
                          f.at("kernel seconds", "a number").number() + f.at("transfer seconds", "a number").number(),
                      whole = f.at("reconstruction faster", "a number").number();
         auto const needed = f.at("times faster needed", "a number or null");
-        cells.push_back(number_cell(there, percent_text(there)));
+        cells.push_back(number_cell(there, percent(there)));
         cells.push_back(number_cell(seconds, seconds_text(seconds)));
         cells.push_back(cell(interval_at(f, "speed-up"), times_text));
         cells.push_back(cell(interval_at(f, "energy ratio"), times_text));

@@ -93,7 +93,7 @@ template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
   MBIRK_HD void end(index_t task) noexcept { B::store_total(partial + task, sum); }
 };
 
-/// An epilogue whose sums are those of each view instead of each task, so that they do not depend on the views of a task.
+/// An epilogue whose sums are those of views instead of tasks, so that they do not depend on the views of a task.
 template <class Epilogue> struct each_view_epilogue : Epilogue {
   MBIRK_HD void begin() noexcept {}
   template <class Block> MBIRK_HD void view(Block block, index_t chunk, index_t v) noexcept {
