@@ -1,6 +1,6 @@
 // Python arrays that the library reads and writes in place: dense, in C order, in the memory of the module's policy,
-// from anything that supports DLPack or the buffer protocol. Nothing is copied or converted; an unsuitable array is an error that states
-// the requirements.
+// from anything that supports DLPack or the buffer protocol. Nothing is copied or converted; an unsuitable array is an
+// error that states the requirements.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// The policy of a module, under which its operations run and in whose memory its arrays are: the host in _core; a device
-// in _cuda and _emulated, which are made of the same sources.
+// The policy of a module, under which its operations run and in whose memory its arrays are: the host in _core; a
+// device in _cuda and _emulated, which are made of the same sources.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """run.py SOURCE WORK COMPILER BUILD [PYTHON_WITH_JAX]: `pip install SOURCE[test]` in a fresh virtual environment below
 WORK, the module of the emulated device with the kernels of the C++ build in the folder BUILD, then pytest, the tests
-with JAX by another Python if it has that, then what dispatched.py says of the library that the module is made of. Exit code 77 where that cannot be tried: without venv, without the headers of Python, or when the
-packages that the build needs cannot be had."""
+with JAX by another Python if it has that, then what dispatched.py says of the library that the module is made of. Exit
+code 77 where that cannot be tried: without venv, without the headers of Python, or when the packages that the build
+needs cannot be had."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""Models of mbirk.devices: the operations of the host's models, on arrays of the device. It is the emulated one, or that
-of the environment variable MBIRK_TEST_DEVICE: cuda."""
+"""Models of mbirk.devices: the operations of the host's models, on arrays of the device. It is the emulated one, or
+that of the environment variable MBIRK_TEST_DEVICE: cuda."""
 
 import gc
 import os

@@ -310,7 +310,7 @@ void problem_measurement::iterate_alone(rank_operation const& op, timed_calls& c
       problem_->whole()->scan());
 }
 
-/// What mbirk estimate predicts for these ranks and this network; null where it models nothing.
+/// The prediction of mbirk estimate for these ranks and this network; null where it has no model.
 json problem_measurement::model() const {
   if (!run_.measured_network || plain_.policy().has_blocks()) return nullptr;
   auto const& host = plain_.policy().host();

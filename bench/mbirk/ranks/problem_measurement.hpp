@@ -30,7 +30,7 @@ struct rank_measurement_options : common_options {
   monitor_options monitor;
 };
 
-/// What the measurements of a run share. The document is that of rank 0.
+/// The settings and the document that the measurements of a run share. Rank 0 has the document.
 struct measuring_run {
   rank_measurement_options const& options;
   distributed::mpi const& ranks;
@@ -63,7 +63,7 @@ class problem_measurement {
     double warm_up = 0, warm_up_alone = 0;
     bool failed = false, failed_alone = false;  // on every rank
   };
-  /// What is timed in rounds: a subject by all ranks, or by rank 0 alone.
+  /// An entry of the rounds: a subject that all ranks time, or rank 0 alone.
   struct timed_subject {
     subject* what;
     bool alone;

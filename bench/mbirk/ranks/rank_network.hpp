@@ -1,4 +1,4 @@
-// What messages between the ranks of this run cost.
+// The cost of messages between the ranks of this run.
 #pragma once
 
 #include <optional>

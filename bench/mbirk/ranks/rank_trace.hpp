@@ -1,4 +1,4 @@
-// What several ranks have recorded: one timeline of all, what each has sent, and its memory.
+// The records of several ranks: one timeline of all, their messages, and their memory.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ struct message_span {
 struct sent_data {
   index_t messages = 0, bytes = 0;
 };
-/// What a rank has recorded of a call.
+/// The record that a rank has of a call.
 struct rank_record {
   index_t rank;
   double seconds, in_messages;
@@ -161,7 +161,7 @@ rank_result const* slowest(profile const& p, ranks_of_run const& all, bool with_
   return found;
 }
 
-/// What the missing gain may be.
+/// A sentence about the gain that is missing.
 std::string loss_sentence(ranks_of_run const& all, rank_result const& r) {
   if (all.count == 1 || *r.efficiency > 0.98) return "";
   return fmt::format(
