@@ -80,8 +80,8 @@ class Device:
             self._module = importlib.import_module(f"mbirk._{name}")
         except ImportError as error:
             raise ImportError(
-                f"mbirk was built without device {name}: pip install . -C cmake.define.{MODULES[name]}=ON builds it "
-                f"({error})"
+                f"mbirk was built without device {name}: "
+                f"pip install . --config-settings=cmake.define.{MODULES[name]}=ON builds it ({error})"
             ) from error
         if missing := self._module.missing():
             raise RuntimeError(f"device {name} cannot be used: {missing}")

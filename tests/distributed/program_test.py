@@ -2,6 +2,7 @@
 file.
 
 program_test.py MBIRK MBIRK_MPI "MPIRUN -n" """
+import array
 import gzip
 import json
 import math
@@ -16,6 +17,7 @@ import time
 
 from program_case import CHANNELS, ROWS, VIEWS, expect, expect_failure, read_npy, sinogram, write_npy
 
+TALL = (70, 20, 24)  # rows, columns and slices of a volume that is written in bands
 mbirk, mbirk_mpi, launch = sys.argv[1], sys.argv[2], shlex.split(sys.argv[3])
 
 def ranks(count, *arguments, more=()):
@@ -134,6 +136,25 @@ with tempfile.TemporaryDirectory() as name:
         # The sum of 20 views in another order; iterations amplify its rounding.
         largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
         expect(largest <= (1e-6 if method == "fdk" else 2e-6), f"{method} agrees with mbirk recon: {largest}")
+    # Rows that rank 0 receives in three bands, of which the ranks have other parts, and a file of slices, for which it
+    # receives all at once.
+    rows, cols, depth = TALL
+    tall = folder / "tall.json"
+    tall.write_text(cone.read_text()[:-1] + f', "recon_shape": {list(TALL)}}}')
+    for n in 1, 3:
+        for end in ".npy", ".nrrd":
+            result = ranks(n, str(scan), "--geometry", str(tall), "--threads", "1", "--method", "fdk",
+                           "--out", str(folder / f"tall_{n}{end}"))
+            expect(result.returncode == 0, f"{n} ranks, {end}: {result.stderr}")
+        expect((folder / f"tall_{n}.png").stat().st_size > 0, "a picture is written")
+        voxels, whole = read_npy(folder / f"tall_{n}.npy"), (folder / f"tall_{n}.nrrd").read_bytes()
+        by_slices = array.array("f")
+        by_slices.frombytes(whole[-4 * len(voxels):])
+        expect(len(voxels) == rows * cols * depth and max(voxels) > 0, "there is a volume")
+        expect(all(by_slices[k::rows * cols] == voxels[depth * k:depth * (k + 1)] for k in range(rows * cols)),
+               f"{n} ranks: rows and slices are the same volume")
+    for end in ".npy", ".nrrd", ".png":
+        expect((folder / f"tall_1{end}").read_bytes() == (folder / f"tall_3{end}").read_bytes(), f"3 ranks write {end}")
     for scan_options, gathered in (in_cone, "direction"), (common, "line search"):
         check_trace(folder / gathered, scan_options, gathered)
     expect_failure(ranks(2, *common, *bad, "--trace", str(scan)), "cannot be created", folder)

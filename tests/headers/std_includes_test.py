@@ -1,7 +1,7 @@
 """Holds the headers of include/mbirk to include what they use of the standard library.
 
-The headers are compiled alone as well (CMakeLists.txt), but with a precompiled header of the standard library, which
-halves the time and hides a missing include of it. So this reads the names std::... in each header, and expects one of
+The headers are compiled alone as well (alone_test.py), but with all of the standard library, which hides a missing
+include of it. So this reads the names std::... in each header, and expects one of
 the headers that provide the name among the includes of the header or of the headers of mbirk that it includes. A name
 that no row below knows is a failure: add it. Exit code: 0 when all hold, 1 when not."""
 import pathlib

@@ -13,22 +13,7 @@ namespace mbirk::testing {
 class lru_memory {
  public:
   explicit lru_memory(std::size_t lines) : lines_(lines) {}
-  void touch(std::uint64_t line, bool store, bool full) {
-    auto const [found, missed] = where_.try_emplace(line);
-    if (!missed) {
-      order_.splice(order_.begin(), order_, found->second);
-      order_.front().second |= store;
-      return;
-    }
-    if (!(store && full)) ++misses;
-    order_.push_front({line, store});
-    found->second = order_.begin();
-    if (order_.size() > lines_) {
-      write_backs += order_.back().second;
-      where_.erase(order_.back().first);
-      order_.pop_back();
-    }
-  }
+  void touch(std::uint64_t line, bool store, bool full);
   void flush() {
     for (auto const& [line, dirty] : order_) write_backs += dirty;
     order_.clear();

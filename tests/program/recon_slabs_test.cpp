@@ -46,6 +46,13 @@ struct ReconSlabs : PartsOfTheWhole {
                         R"({"geometry": "parallel", "recon_shape": [40, 48, 240], "params": {},
                             "angles": {"start": 0, "stop": 3.14, "num": 200, "endpoint": false}})") {}
 };
+/// Images that are large enough to be written while the next slab is reconstructed.
+struct ReconLargeSlabs : PartsOfTheWhole {
+  ReconLargeSlabs()
+      : PartsOfTheWhole("fbp", "slabs", 120 << 20,
+                        R"({"geometry": "parallel", "recon_shape": [192, 192, 240], "params": {},
+                            "angles": {"start": 0, "stop": 3.14, "num": 200, "endpoint": false}})") {}
+};
 /// Views over little more than half a turn, which are weighed.
 struct ReconBands : PartsOfTheWhole {
   ReconBands()
@@ -56,6 +63,7 @@ struct ReconBands : PartsOfTheWhole {
 };
 
 TEST_F(ReconSlabs, HaveTheBitsOfTheWholeWithinTheLimit) { compare_hdf5({40, 48, 240}); }
+TEST_F(ReconLargeSlabs, HaveTheBitsOfTheWholeWithinTheLimit) { compare_hdf5({192, 192, 240}); }
 TEST_F(ReconBands, HaveTheBitsOfTheWholeWithinTheLimit) { compare_hdf5({75, 60, 240}); }
 
 TEST_F(ReconSlabs, OtherFormatsAreTheSameFiles) {

@@ -1,4 +1,5 @@
 // mbirk run of a case that is larger than memory: slab by slab from file to file, to the same bits.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -14,8 +15,10 @@ struct RunInSlabs : Case {
   RunInSlabs() {
     fs::create_directories(folder);
     auto const array = [&](char const* name, std::vector<index_t> const& shape, float least) {
-      std::vector<float> values(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
-      for (std::size_t n = 0; n < values.size(); ++n) values[n] = least + std::sin(static_cast<float>(n % 65537));
+      std::vector<float> period(65537), values;
+      for (std::size_t n = 0; n < period.size(); ++n) period[n] = least + std::sin(static_cast<float>(n));
+      for (auto left = shape[0] * shape[1] * shape[2]; left > 0; left -= std::ssize(period))
+        values.insert(values.end(), period.begin(), period.begin() + std::min<index_t>(std::ssize(period), left));
       write_npy(folder / name, values.data(), shape);
     };
     array("sinogram.npy", {views, rows, channels}, 0);

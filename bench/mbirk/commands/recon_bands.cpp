@@ -20,6 +20,8 @@
 namespace mbirk::program {
 namespace {
 
+static_assert(fdk_band_unit % band_unit == 0);
+
 cone_scan const& scan_of(geometry_file const& g) { return std::get<cone_scan>(g.scan); }
 
 /// A block of views takes one part in so many of the memory. There are three at a time: one that is read, one that is

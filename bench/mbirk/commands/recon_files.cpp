@@ -7,6 +7,7 @@
 
 #include "commands/command_files.hpp"
 #include "input/checkpoint_file.hpp"
+#include "mbirk/core/element_count.hpp"
 #include "mbirk/version.hpp"
 #include "operations/recon_run.hpp"
 #include "output/volume_file.hpp"
@@ -151,7 +152,8 @@ class result_files final : public result_stream {
     volume_->finish(record);
     if (has_json(o_)) write_json(o_, record);
 #if defined(MBIRK_WITH_PNG)
-    if (!o_.no_png) write_png(next_to_output(o_, ".png"), three_slices(middle_, o_.png_window));
+    if (!o_.no_png && element_count(shape_) > 0)
+      write_png(next_to_output(o_, ".png"), three_slices(middle_, o_.png_window));
 #endif
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <future>
 
 #include "commands/interrupt.hpp"
@@ -18,13 +19,27 @@ index_t slices_of(geometry_file const& g) {
   return std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
 }
 
+/// Whether a slab is written while the next one is reconstructed: where its image fits into the array of a sinogram, as
+/// the two exchange their arrays, and is large enough for the time of writing to matter.
+bool writes_meanwhile(std::size_t sinogram, std::size_t image) { return image <= sinogram && 2 * image >= sinogram; }
+
+/// Elements of the array that a slab is reconstructed into.
+std::size_t room_for_image(recon_scan const& slab) {
+  return std::visit([](auto const& s) {
+    auto const sinogram = element_count(s.sinogram_shape()), image = element_count(s.recon_shape());
+    return writes_meanwhile(sinogram, image) ? sinogram : image;
+  }, slab);
+}
+
 slab_plan plan_of(exec::host const& host, geometry_file const& g, memory_limits const& limits,
                   std::vector<memory_item> const& other, index_t slices) {
   auto const part = slab_of(g, slices);
   slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .on_device = limits.on_device}, limits.host)};
   for (auto& item : plan.memory) {
-    if (item.name == "sinogram") item = {"sinograms of two slabs", 2 * item.bytes};
-    else if (item.name == "reconstruction") item.name = "reconstruction of a slab";
+    if (item.name == "sinogram")
+      item = {"sinograms of two slabs", 2 * item.bytes};
+    else if (item.name == "reconstruction")
+      item = {"reconstruction of a slab", sizeof(float) * static_cast<double>(room_for_image(part.scan))};
   }
   add_program_memory(plan.memory, other);
   return plan;
@@ -86,28 +101,36 @@ partial_result recon_in_slabs(recon_context const& ctx, reconstructor const& on,
   auto const [views, rows, channels] = source.shape();
   auto part = slab_of(g, std::min(slices, rows));
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, part.scan);
-  std::vector<float> now(element_count({views, shape[2], channels})), next(now.size()), volume(element_count(shape));
+  std::vector<float> measured(element_count({views, shape[2], channels})), volume(room_for_image(part.scan)),
+      in_transit(measured.size());
+  bool const meanwhile = volume.size() == measured.size();
   held_arrays held(watch.memory());
-  held.add("sinograms of two slabs", 2 * now.size() * sizeof(float));
+  held.add("sinograms of two slabs", 2 * measured.size() * sizeof(float));
   held.add("reconstruction of a slab", volume.size() * sizeof(float));
   auto const file = open_result(o, g, slices);
+  auto const count_at = [&](index_t first) { return std::min(shape[2], rows - first); };
   auto const read = [&](index_t first, std::vector<float>& to) {
     exec::host const reader(1);  // the others reconstruct
-    return read_slab(source, reader, first, std::min(shape[2], rows - first), to.data());
+    return read_slab(source, reader, first, count_at(first), to.data());
+  };
+  auto const write = [&](index_t first, std::vector<float> const& from) {
+    file->add(view<float const, 3>(from.data(), {shape[0], shape[1], count_at(first)}));
   };
 
   partial_result result;
   progress bar(static_cast<std::size_t>(rows), o.quiet);
-  result.repaired = read(0, now);
+  result.repaired = read(0, measured);
   for (index_t first = 0; first < rows; first += slices) {
     bar.at(static_cast<std::size_t>(first), "slices");
     watch.step(fmt::format("slices from {} of {}", first, rows));
-    index_t const count = std::min(slices, rows - first);
+    index_t const count = count_at(first);
     if (count < shape[2]) part = slab_of(g, count);
-    std::future<repair_count> reading;
-    if (first + slices < rows)
-      reading = std::async(std::launch::async, read, first + slices, std::ref(next));
-    view<float, 3> const y(now.data(), {views, count, channels}), x(volume.data(), {shape[0], shape[1], count});
+    // One thread does both, because HDF5 must be used by one at a time.
+    auto moving = std::async(std::launch::async, [&, first] {
+      if (meanwhile && first > 0) write(first - slices, in_transit);
+      return first + slices < rows ? read(first + slices, in_transit) : repair_count{};
+    });
+    view<float, 3> const y(measured.data(), {views, count, channels}), x(volume.data(), {shape[0], shape[1], count});
     auto corrected = correct({ctx.exec, {}}, o.scan.corrections, y,
                              std::visit([](auto const& s) { return angles_of(s); }, part.scan));
     auto notes = direct_scan_recon(on, part, y, x);
@@ -115,14 +138,16 @@ partial_result recon_in_slabs(recon_context const& ctx, reconstructor const& on,
       result.corrected = std::move(corrected);
       result.notes = std::move(notes);
     }
-    // HDF5 must be used by one thread at a time, so nothing is written while a slab is read.
-    if (reading.valid()) result.repaired += reading.get();
+    result.repaired += moving.get();
     stop_if_asked();
-    file->add(x);
-    std::swap(now, next);
+    std::swap(measured, in_transit);
+    // The next slab is reconstructed into the array that held the sinogram of this one.
+    if (meanwhile) std::swap(volume, in_transit);
+    else write(first, volume);
   }
   bar.clear();
   watch.step("writing");
+  if (meanwhile) write((rows - 1) / slices * slices, in_transit);
   file->finish(text_of(o, g, recon_log{}, source.description()));
   return result;
 }

@@ -91,7 +91,8 @@ struct partial_result {
   recon_log record = {};  ///< iterative methods
 };
 
-/// Reads, corrects, reconstructs and writes a slab after the other; the next one is read meanwhile.
+/// Reads, corrects, reconstructs and writes a slab after the other; the next one is read, and large ones are written,
+/// meanwhile.
 /// @param on  reconstructs a slab
 /// @throws io_error, interrupted, mbirk::error; no file is left then
 partial_result recon_in_slabs(recon_context const& ctx, reconstructor const& on, recon_command const& o,

@@ -9,10 +9,12 @@
 
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
+#include "commands/recon_result.hpp"
 #include "commands/slab_store.hpp"
 #include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/slab_schedule.hpp"
 #include "operations/ranks_estimate.hpp"
+#include "output/volume_stream.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -25,11 +27,14 @@ int iterations_of(recon_command const& o) { return std::max(0, o.call.max_iterat
 int sweeps_of(recon_command const& o) { return o.slab_sweeps.value_or(std::clamp(iterations_of(o), 1, 3)); }
 
 /// A number of ranks of mbirk-mpi that need no more than `limit` each, a power of two; 0 if there is none.
-int enough_ranks(geometry_file const& g, exec::host const& host, double limit) {
+int enough_ranks(recon_command const& o, geometry_file const& g, exec::host const& host, double limit) {
   if (g.fan || !std::holds_alternative<cone_scan>(g.scan)) return 0;
+  auto const shape = recon_shape_of(g.scan);
+  // The estimate is for files that rank 0 writes by rows.
+  double const image = takes_rows(o.out) ? 0 : sizeof(float) * static_cast<double>(element_count(shape));
   try {
     for (int ranks = 2;; ranks *= 2)
-      if (estimate_ranks(g.scan, ranks, 1, {}, host).memory <= limit) return ranks;
+      if (estimate_ranks(g.scan, ranks, 1, {}, host).memory + image <= limit) return ranks;
   } catch (error const&) {
     return 0;  // more ranks than there can be
   }
@@ -69,7 +74,7 @@ std::string memory_advice(recon_command const& o, geometry_file const& g, exec::
     if (!o.scan.corrections.needs_rows()) return {};
     return "; it works in slabs that fit once mbirk prepare has made the corrections that need whole views";
   }
-  auto const ranks = enough_ranks(g, host, limit);
+  auto const ranks = enough_ranks(o, g, host, limit);
   return "; vcd works in slabs that fit in parallel beam only, expected more memory" +
          (ranks > 0 ? fmt::format(" or mbirk-mpi with {} ranks that have as much each", ranks) : std::string());
 }

@@ -13,6 +13,7 @@
 #include "mbirk/distributed/views.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/views_memory.hpp"
+#include "output/volume_stream.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -137,7 +138,7 @@ ranks_estimate of_views(cone_scan const& scan, int ranks, int threads, network c
   distributed::cone_views const part(p, 0, ranks);
   auto e = of_cone(scan, {1, ranks, g.slices, part.most_views()}, threads, carrier);
   for (int r = 0; r < ranks; ++r)
-    e.memory = std::max(e.memory, views_memory(distributed::cone_views(p, r, ranks), r, {}, {}, false));
+    e.memory = std::max(e.memory, views_memory(distributed::cone_views(p, r, ranks), r, {}, {}, false, band_unit));
   return e;
 }
 

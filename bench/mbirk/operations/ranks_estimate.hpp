@@ -23,7 +23,7 @@ struct ranks_estimate {
   double compute = 0, communication = 0;  ///< seconds
   double alone = 0;                       ///< seconds of a single rank
   double bytes = 0, latencies = 0;        ///< that a rank sends, and waits for one after the other
-  double memory = 0;                      ///< bytes of the rank that needs most; 0 where this is not modelled
+  double memory = 0;                      ///< bytes of the rank that needs most, to write HDF5 or npy; 0: not modelled
   double seconds() const noexcept { return compute + communication; }
   double efficiency() const noexcept { return alone / (ranks * seconds()); }
 };

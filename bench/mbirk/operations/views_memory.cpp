@@ -37,7 +37,7 @@ namespace {
 
 /// Bytes of what a rank needs.
 struct bytes_of_views {
-  double program;    // its views and weights, its rows of the volume and, on rank 0, the volume
+  double program;    // its views and weights, and its rows of the volume
   double direct;     // the arrays of a direct reconstruction
   double messages;   // of a device, on the host: the largest ones at the same time
   double kept;       // the arrays of an iterative reconstruction from its beginning to its end
@@ -53,12 +53,12 @@ bytes_of_views find_bytes(distributed::cone_views const& part, int rank, recon_o
   using context_of_rank = context<exec::host, instrument::none>;
   auto const whole = part.whole().recon_shape();
   double const views = bytes_of(part.sinogram_shape()), band = bytes_of(part.recon_shape()),
-               image = bytes_of(whole), column = 4 * static_cast<double>(whole[2]);
+               column = 4 * static_cast<double>(whole[2]);
   // Sums of voxel columns that ranks add up, a sixteenth of the pixels at a time.
   auto const arrays = static_cast<double>(
       distributed::detail::view_tree<context_of_rank, distributed::self>::arrays(part, rank));
   double const sixteenth = static_cast<double>(part.by_bands().most_rows_of_a_band() * whole[1]) * column;
-  double const program = views + band + (rank == 0 ? image : 0);
+  double const program = views + band;
   double const direct = 2 * views + arrays * sixteenth;  // filtered, and in the layout of the projector
   if (!question.vcd) return {program, direct, sixteenth, 0, 0, 0, 0};
 
@@ -94,8 +94,10 @@ bytes_of_views find_bytes(distributed::cone_views const& part, int rank, recon_o
 }  // namespace
 
 double views_memory(distributed::cone_views const& part, int rank, recon_options const& o,
-                    memory_question const& question, bool saves) {
-  auto const b = find_bytes(part, rank, o, question, saves);
+                    memory_question const& question, bool saves, index_t rows_to_receive) {
+  auto b = find_bytes(part, rank, o, question, saves);
+  auto const whole = part.whole().recon_shape();
+  if (rank == 0) b.program += bytes_of({std::min(rows_to_receive, whole[0]), whole[1], whole[2]});
   if (!question.on_device) return b.program + b.lists + b.arrays(b.state);
   return b.program + b.lists + b.state + b.messages + pinned_bytes(bytes_of(part.sinogram_shape()));
 }
@@ -103,8 +105,7 @@ double views_memory(distributed::cone_views const& part, int rank, recon_options
 double device_memory_of_views(distributed::cone_views const& part, int rank, recon_options const& o,
                               memory_question const& question) {
   auto const b = find_bytes(part, rank, o, question, false);
-  double const image = rank == 0 ? bytes_of(part.whole().recon_shape()) : 0;  // which only the program has
-  return with_lists * padded_on_device(b.program - image + b.arrays(0), part.whole().geometry().rows) +
+  return with_lists * padded_on_device(b.program + b.arrays(0), part.whole().geometry().rows) +
          filter_scratch(part.sinogram_shape());
 }
 

@@ -78,9 +78,10 @@ class hdf5_stream final : public volume_stream {
     index_t const deep = std::clamp<index_t>(bands ? largest : options.slab, 1, std::max<index_t>(1, slices));
     index_t const wide = std::clamp<index_t>(largest / deep, 1, std::max<index_t>(1, cols));
     index_t const most = std::clamp<index_t>(largest / (deep * wide), 1, std::max<index_t>(1, rows));
-    // A power of two, because bands have a multiple of 32 rows.
+    // A power of two, so that bands consist of whole chunks.
+    static_assert(std::has_single_bit(std::size_t{band_unit}));
     auto const in_band = static_cast<index_t>(std::bit_floor(static_cast<std::size_t>(most)));
-    index_t const high = bands ? std::min<index_t>(in_band, 32) : most;
+    index_t const high = bands ? std::min(in_band, band_unit) : most;
     file_.create<float>("recon", {rows, cols, slices}, options.compress, {high, wide, deep});
   }
   void add(view<float const, 3> slab) override {
@@ -106,6 +107,10 @@ class hdf5_stream final : public volume_stream {
 }  // namespace
 
 bool takes_rows(std::string const& name) { return name.ends_with(".npy") || !is_volume_file(name); }
+
+index_t rows_to_write(std::string const& name, index_t rows) {
+  return takes_rows(name) ? std::min(rows, band_unit) : rows;
+}
 
 std::unique_ptr<volume_stream> open_volume(std::string const& name, volume_options const& options) {
   require_volume_file(name);

@@ -24,13 +24,18 @@ class volume_stream {
   virtual void finish(std::vector<std::pair<std::string, std::string>> const& record) = 0;
 };
 
+/// Every band of rows but the last has a multiple of this many rows.
+inline constexpr index_t band_unit = 32;
+
 /// Whether the format of this file takes bands of rows: .h5, .hdf5, .npy. Others consist of slices.
 bool takes_rows(std::string const& name);
+/// The least rows, of `rows`, that must be in memory to write this file: a band, or all.
+index_t rows_to_write(std::string const& name, index_t rows);
 
 /// How a volume is written.
 struct volume_options {
   std::array<index_t, 3> shape{};  ///< (rows, cols, slices)
-  index_t slab = 1;                ///< slices of all slabs but the last; 0: bands, of a multiple of 32 rows
+  index_t slab = 1;                ///< slices of all slabs but the last; 0: bands of rows
   voxel_grid grid = {};
   std::optional<std::array<double, 2>> window = {};  ///< TIFF: see tiff_output
   int compress = 0;                                  ///< HDF5: level, 0 to 9

@@ -42,7 +42,7 @@ double bytes_of_rank(exec::host const& host, sharing by, index_t n, int rank, in
   auto const parallel = parallel_geometry::typical_scan({views, rows, channels});
   double bytes = rank_trace::bytes;
   if (by == sharing::views)  // every rank projects the whole volume forward
-    bytes += views_memory(distributed::cone_views(cone, rank, ranks), rank, {}, {}, false) + volume;
+    bytes += views_memory(distributed::cone_views(cone, rank, ranks), rank, {}, {}, false, 0) + volume;
   else if (by == sharing::slices) bytes += of_recon(distributed::parallel_slab(parallel, rank, ranks).scan());
   else bytes += 6 * volume / ranks;  // the image and the result, and both with the rows beside and estimates
   if (rank > 0) return bytes;

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "mbirk/distributed/state_of_views.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/views_memory.hpp"
+#include "output/volume_stream.hpp"
 #include "process/streams.hpp"
 #include "ranks/rank_run.hpp"
 
@@ -53,25 +56,54 @@ repair_count read_views(rank_run const& r, measurement_source const& source, dis
   return repaired;
 }
 
-/// Rank 0 receives the bands of all ranks, and writes the image.
-void write_bands(rank_run const& r, geometry_file const& g, distributed::cone_views const& part,
-                 std::vector<float> const& band, npy_array<float>& image,
-                 std::vector<std::pair<std::string, std::string>> const& record) {
+/// Gathers these rows of the image on rank 0, at `to`, from the ranks that have some of them. Collective; only rank 0
+/// uses `to`. @param band  the rows of this rank
+void gather_rows(rank_run const& r, distributed::cone_views const& part, distributed::index_range rows,
+                 std::vector<float> const& band, float* to) {
   auto const& ranks = r.ranks;
   auto const shape = part.whole().recon_shape();
-  auto const row = static_cast<std::size_t>(shape[1] * shape[2]);
+  index_t const row = shape[1] * shape[2];
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    auto const rows = part.rows(rank);
-    std::span<float> to;
-    if (r.is_root())
-      to = std::span(image.data).subspan(static_cast<std::size_t>(rows.first) * row,
-                                         static_cast<std::size_t>(rows.count) * row);
-    if (rank == 0 && r.is_root()) std::copy(band.begin(), band.end(), to.begin());
-    else if (r.is_root()) ranks.receive("bands", std::as_writable_bytes(to), rank);
-    else if (rank == ranks.rank()) ranks.send("bands", std::as_bytes(std::span(band)), 0);
+    auto const has = part.rows(rank);
+    index_t const first = std::max(rows.first, has.first), count = std::min(rows.end(), has.end()) - first;
+    if (count <= 0) continue;
+    auto const floats = static_cast<std::size_t>(count * row);
+    if (rank == ranks.rank()) {
+      std::span const mine(band.data() + (first - has.first) * row, floats);
+      if (r.is_root()) std::copy(mine.begin(), mine.end(), to + (first - rows.first) * row);
+      else ranks.send("bands", std::as_bytes(mine), 0);
+    } else if (r.is_root()) {
+      ranks.receive("bands", std::as_writable_bytes(std::span(to + (first - rows.first) * row, floats)), rank);
+    }
   }
-  agree(ranks, [&] {
-    if (r.is_root()) write_result(r.o, g, image, record);
+}
+
+/// Rank 0 writes the image. @param buffer  on rank 0 rows_to_write() rows
+void write_bands(rank_run const& r, geometry_file const& g, distributed::cone_views const& part,
+                 std::vector<float> const& band, std::vector<float> buffer,
+                 std::vector<std::pair<std::string, std::string>> const& record) {
+  auto const shape = part.whole().recon_shape();
+  if (!takes_rows(r.o.out)) {
+    npy_array<float> image{{shape.begin(), shape.end()}, std::move(buffer)};
+    gather_rows(r, part, {0, shape[0]}, band, image.data.data());
+    return agree(r.ranks, [&] {
+      if (r.is_root()) write_result(r.o, g, image, record);
+    });
+  }
+  std::unique_ptr<result_stream> file;
+  agree(r.ranks, [&] {
+    if (r.is_root()) file = open_result(r.o, g, 0);
+  });
+  for (index_t first = 0; first < shape[0]; first += band_unit) {
+    index_t const count = std::min(band_unit, shape[0] - first);
+    gather_rows(r, part, {first, count}, band, buffer.data());
+    agree(r.ranks, [&] {
+      stop_if_asked();
+      if (r.is_root()) file->add_rows(view<float const, 3>(buffer.data(), {count, shape[1], shape[2]}));
+    });
+  }
+  agree(r.ranks, [&] {
+    if (r.is_root()) file->finish(record);
   });
 }
 
@@ -97,13 +129,13 @@ std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan
   int const done_before = resumed ? resumed->mine.record.num_iterations : 0;
   if (resumed && !o.seed_given) options.seed = resumed->mine.seed;
   finished_recon out;
-  std::vector<float> sinogram, weights, band;
-  npy_array<float> image{{whole.begin(), whole.end()}, {}};
+  std::vector<float> sinogram, weights, band, buffer;
   agree(ranks, [&] {
     auto const views = part.views();
     memory_question const question{vcd, weighted, r.on_device()};
+    index_t const rows_to_receive = r.is_root() ? rows_to_write(o.out, whole[0]) : 0;
     double const needed =
-        views_memory(part, ranks.rank(), options, question, !o.checkpoint.empty()) +
+        views_memory(part, ranks.rank(), options, question, !o.checkpoint.empty(), rows_to_receive) +
         (resumed ? state_bytes(shape, band_shape) : 0) +
         total_bytes(program_memory(r.host, source.shape(), whole, source.memory()));
     if (!o.quiet)
@@ -115,7 +147,7 @@ std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan
     sinogram.resize(element_count(shape));
     band.resize(element_count(band_shape));
     if (weighted) weights.resize(element_count(shape));
-    if (r.is_root()) image.data.resize(element_count(whole));
+    buffer.resize(element_count({rows_to_receive, whole[1], whole[2]}));
     r.watch.step("reading " + source.description());
     out.repaired = read_views(r, source, views, sinogram);
     view<float, 3> const y(sinogram.data(), shape);
@@ -153,7 +185,7 @@ std::optional<finished_recon> recon_of_views(rank_run const& r, scan_input& scan
   sinogram = {};
   weights = {};
   r.watch.step("writing");
-  write_bands(r, g, part, band, image, text_of(o, g, record, source.description()));
+  write_bands(r, g, part, band, std::move(buffer), text_of(o, g, record, source.description()));
   if (resumed && resumed->sums.empty()) scan.g->warnings.push_back(note_without_sums(o.resume));
   return out;
 }
