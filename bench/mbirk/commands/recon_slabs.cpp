@@ -19,15 +19,18 @@ index_t slices_of(geometry_file const& g) {
   return std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
 }
 
-/// Whether a slab is written while the next one is reconstructed: where its image fits into the array of a sinogram, as
-/// the two exchange their arrays, and is large enough for the time of writing to matter.
-bool writes_meanwhile(std::size_t sinogram, std::size_t image) { return image <= sinogram && 2 * image >= sinogram; }
+/// Elements of the arrays of a slab.
+struct slab_sizes {
+  std::size_t sinogram, image;
 
-/// Elements of the array that a slab is reconstructed into.
-std::size_t room_for_image(recon_scan const& slab) {
+  /// Whether a slab is written while the next one is reconstructed: where its image fits into the array of a sinogram,
+  /// as the two exchange their arrays, and is large enough for the time of writing to matter.
+  bool writes_meanwhile() const noexcept { return image <= sinogram && 2 * image >= sinogram; }
+  std::size_t room_for_image() const noexcept { return writes_meanwhile() ? sinogram : image; }
+};
+slab_sizes sizes_of(recon_scan const& slab) {
   return std::visit([](auto const& s) {
-    auto const sinogram = element_count(s.sinogram_shape()), image = element_count(s.recon_shape());
-    return writes_meanwhile(sinogram, image) ? sinogram : image;
+    return slab_sizes{element_count(s.sinogram_shape()), element_count(s.recon_shape())};
   }, slab);
 }
 
@@ -39,7 +42,7 @@ slab_plan plan_of(exec::host const& host, geometry_file const& g, memory_limits 
     if (item.name == "sinogram")
       item = {"sinograms of two slabs", 2 * item.bytes};
     else if (item.name == "reconstruction")
-      item = {"reconstruction of a slab", sizeof(float) * static_cast<double>(room_for_image(part.scan))};
+      item = {"reconstruction of a slab", sizeof(float) * static_cast<double>(sizes_of(part.scan).room_for_image())};
   }
   add_program_memory(plan.memory, other);
   return plan;
@@ -101,9 +104,9 @@ partial_result recon_in_slabs(recon_context const& ctx, reconstructor const& on,
   auto const [views, rows, channels] = source.shape();
   auto part = slab_of(g, std::min(slices, rows));
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, part.scan);
-  std::vector<float> measured(element_count({views, shape[2], channels})), volume(room_for_image(part.scan)),
-      in_transit(measured.size());
-  bool const meanwhile = volume.size() == measured.size();
+  auto const sizes = sizes_of(part.scan);
+  bool const meanwhile = sizes.writes_meanwhile();
+  std::vector<float> measured(sizes.sinogram), volume(sizes.room_for_image()), in_transit(sizes.sinogram);
   held_arrays held(watch.memory());
   held.add("sinograms of two slabs", 2 * measured.size() * sizeof(float));
   held.add("reconstruction of a slab", volume.size() * sizeof(float));
