@@ -159,6 +159,18 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
   }
 }
 
+namespace detail {
+
+/// Launches a block kernel on the grid that it requests; none if it has no work.
+template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
+  index3 const grid = kernel.grid();
+  [[maybe_unused]] auto const guard = observe_launch(
+      ctx, [&] { return block_info<Kernel, Kernel, decltype(ctx.exec)>(index_t{grid.x} * grid.y * grid.z, grid); });
+  if (grid.x > 0 && grid.y > 0 && grid.z > 0) launch_grid(ctx, kernel, grid);
+}
+
+}  // namespace detail
+
 /// The sums of the `Numbers` numbers that every task of a kernel has written, in task order: every sum that decides
 /// something goes through here. 0 under a policy without data.
 template <int Numbers, class Context>

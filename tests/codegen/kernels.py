@@ -26,9 +26,9 @@ capabilities = sum(front_ends.values(), ())
 slack = 8  # registers that another compiler release may add without changing how many blocks fit
 # These kernels dominate the run time of projections, reconstructions and filters, so they may have no stack and no
 # spills, whatever the limits say.
-projectors = re.compile(r"parallel_(gather|list_gather|block_back|tile_back|unweighted_hessian)|"
+projectors = re.compile(r"parallel_(gather|list_gather|block_back|tile_back|view_back|unweighted_hessian)|"
                         r"(cone|general|multiaxis)_(gather|list_gather|block_back|back_gather)|"
-                        r"sort_by_channel|channel_major|ramp_block_fourier")
+                        r"sort_by_channel|block_sort|channel_major|ramp_block_fourier")
 
 
 def compile_for(source, front_end):

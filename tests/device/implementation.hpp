@@ -67,6 +67,121 @@ planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> c
   return std::visit([&](auto const& scan) { return run_planned(ctx, scan, recon, sinogram, pixels); }, s);
 }
 
+measured_list device_measure(any_scan const& s, array<2> const& values, pixel_list const& pixels, bool weighted) {
+  auto const ctx = on_device();
+  using device_context = std::remove_const_t<decltype(ctx)>;
+  using B = device_context::backend;
+  auto const x = place(ctx.exec, values.all());
+  return std::visit([&]<class Geometry>(scan<Geometry> const& any) {
+    using P = mbirk::detail::projector<Geometry>;
+    auto const shape = P::template channel_major_shape<device_context>(any.geometry());
+    auto const plan = mbirk::detail::plan_list(ctx, any, pixels, x.in());
+    auto const w = random_array<3>({shape.size(), 1, 1}, 7);
+    temporary<float, device_context> const z(ctx, "z", shape.size()), wz(ctx, "wz", shape.size()),
+        weights(ctx, "w", shape.size());
+    temporary<double, device_context> const sums(ctx, "sums", shape.chunks * shape.views);
+    put(ctx, w.data.data(), shape.size(), weights.data());
+    auto const project = [&](temporary<float, device_context> const& to, auto const& epilogue) {
+      P::project_channel_major(ctx, any, plan.tables, observe(ctx, x.in(), "x", array_role::argument), plan.pixels,
+                               observe(ctx, to), shape, epilogue);
+    };
+    project(z, kernel::store_epilogue<B>{});
+    if (weighted)
+      project(wz, kernel::squared_norm_epilogue<B, true, true>{observe(ctx, weights), observe(ctx, sums), shape});
+    else project(wz, kernel::squared_norm_epilogue<B, false, true>{{}, observe(ctx, sums), shape});
+    host_copy const all_z(ctx, z), all_wz(ctx, wz);
+    host_copy const all_sums(ctx, sums);
+    auto const copy = [](auto const& from) {
+      std::vector<std::remove_cvref_t<decltype(from[0])>> to;
+      for (index_t k = 0; k < from.size(); ++k) to.push_back(from[k]);
+      return to;
+    };
+    return measured_list{shape, mbirk::detail::sorts_pixels(shape, std::ssize(pixels)), copy(all_z), w.data,
+                         copy(all_wz), copy(all_sums)};
+  }, s);
+}
+
+std::array<array<2>, 2> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels) {
+  auto const ctx = on_device();
+  using device_context = std::remove_const_t<decltype(ctx)>;
+  using B = device_context::backend;
+  using P = mbirk::detail::projector<parallel_geometry>;
+  auto const shape = P::channel_major_shape<device_context>(s.geometry());
+  auto const y = place(ctx.exec, sinogram.all());
+  std::array results{array<2>({std::ssize(pixels), slices_of(s)}, -1.0f),
+                     array<2>({std::ssize(pixels), slices_of(s)}, -1.0f)};
+  auto const plan = mbirk::detail::plan_list(ctx, s, pixels, results[0].all());
+  temporary<float, device_context> const channel_major(ctx, "sinogram", shape.size());
+  mbirk::detail::load_sinogram(ctx, y.in(), channel_major, shape);
+  auto const& back = plan.tables.device_back;
+  for (bool const by_views : {true, false}) {
+    auto& result = results[by_views ? 0 : 1];
+    auto const x = place(ctx.exec, result.all());
+    auto const to = observe(ctx, x.all(), "x", array_role::output);
+    auto const run = [&](auto const& kernel) { mbirk::detail::launch_blocks(ctx, kernel); };
+    if (by_views) {
+      run(kernel::parallel_view_back<B>{observe(ctx, channel_major), to, observe(ctx, plan.pixels.rows),
+                                        observe(ctx, plan.pixels.cols), observe(ctx, plan.pixels.offsets),
+                                        observe(ctx, back), back.size(), shape, false, plan.pixels.pixels});
+    } else {
+      run(kernel::parallel_block_back<B>{observe(ctx, channel_major), to, observe(ctx, plan.pixels.rows),
+                                         observe(ctx, plan.pixels.cols), observe(ctx, plan.pixels.offsets),
+                                         observe(ctx, back), back.size(), shape, false, plan.pixels.groups.all()});
+    }
+    x.download(result.all());
+  }
+  return results;
+}
+
+std::vector<sorted_list> device_sorts(any_scan const& s, pixel_list const& pixels) {
+  auto const ctx = on_device();
+  using device_context = std::remove_const_t<decltype(ctx)>;
+  using B = device_context::backend;
+  return std::visit([&]<class Geometry>(scan<Geometry> const& any) {
+    using P = mbirk::detail::projector<Geometry>;
+    auto const shape = P::template channel_major_shape<device_context>(any.geometry());
+    array<2> const values({std::ssize(pixels), any.geometry().slices});
+    auto const plan = mbirk::detail::plan_list(ctx, any, pixels, values.all());
+    std::vector<sorted_list> sorted;
+    auto const sort = [&](double widest, auto const& make) {
+      for (bool const in_blocks : {true, false}) {
+        mbirk::detail::sorted_pixels<device_context> const memory(ctx, shape, plan.pixels.pixels, widest);
+        auto const order = make(memory.sorter(ctx, plan.pixels));
+        using block_sort = kernel::block_sort<B, std::remove_const_t<decltype(order)>>;
+        EXPECT_TRUE(block_sort::fits(memory.bins));
+        if (in_blocks) mbirk::detail::launch_blocks(ctx, block_sort{order, shape.views});
+        else launch(ctx, shape.views, order);
+        host_copy const all_starts(ctx, memory.starts), all_order(ctx, memory.order);
+        sorted_list found;
+        for (index_t view = 0; view < shape.views; ++view) {
+          auto const copy = [](auto const& from, index_t first, index_t count) {
+            std::vector<std::int32_t> to;
+            for (index_t k = 0; k < count; ++k) to.push_back(from[first + k]);
+            return to;
+          };
+          found.starts.push_back(copy(all_starts, view * memory.bins.stride(), memory.bins.count() + 1));
+          found.order.push_back(copy(all_order, view * plan.pixels.pixels, found.starts.back().back()));
+        }
+        sorted.push_back(std::move(found));
+      }
+    };
+    auto const& tables = plan.tables;
+    if constexpr (requires { tables.views[0].chord; }) {
+      double widest = 0;
+      for (auto const& view : tables.views) widest = std::max(widest, view.width);
+      sort(widest, [&](auto const& order) {
+        return kernel::sort_by_channel<B>{order, observe(ctx, tables.device_views)};
+      });
+    } else if constexpr (std::is_base_of_v<cone_geometry, Geometry>) {
+      if (double const widest = mbirk::detail::widest_cone_footprint(any); std::isfinite(widest))
+        sort(widest, [&](auto const& order) {
+          return kernel::cone_sort_by_channel<B>{order, any.geometry(), observe(ctx, tables.device_positions)};
+        });
+    }
+    return sorted;
+  }, s);
+}
+
 /// Copies the initial image of the options to memory that the kernels read.
 template <class Run> recon_log with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                                            view<float, 3> recon, recon_options o, int threads, Run const& run) {

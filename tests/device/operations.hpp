@@ -4,11 +4,13 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mbirk/filter/direct_filter.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/recon/denoise.hpp"
 #include "mbirk/recon/regularization.hpp"
 #include "mbirk/recon/weights.hpp"
@@ -17,6 +19,23 @@
 
 namespace mbirk::test {
 
+/// A projection of listed pixels as a line search makes it.
+struct measured_list {
+  kernel::chunked_shape shape;
+  bool sorted;                // whether the pixels are sorted by channel before
+  std::vector<float> z, w, wz;  // channel-major, guards included; z: without a norm
+  std::vector<double> sums;   // of w z^2, by views of all chunks
+};
+measured_list device_measure(any_scan const& s, array<2> const& values, pixel_list const& pixels, bool weighted);
+/// Listed pixels in the order of their channels, and where the bins of a view start, view by view.
+struct sorted_list {
+  std::vector<std::vector<std::int32_t>> order, starts;
+  bool operator==(sorted_list const&) const = default;
+};
+/// By blocks, and by warps; nothing for a geometry that does not sort.
+std::vector<sorted_list> device_sorts(any_scan const& s, pixel_list const& pixels);
+/// Back projection of listed pixels in parallel beam by the kernels whose warps share views, and pixels.
+std::array<array<2>, 2> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels);
 void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered, filter_options const& o);
 std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon);
 /// Returns the error that fdk_band throws for an array with gaps.

@@ -2,6 +2,8 @@
 // states the possible differences.
 #include "device/operations.hpp"
 
+#include <map>
+
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/projector/cone.hpp"
@@ -48,6 +50,99 @@ TEST_P(OnScans, ProjectionsWithAPlan) {
     EXPECT_TRUE(same_bits(r.sparse_back[call].data, sparse_back(s, y, pixels, 2).data));
   }
   EXPECT_EQ(r.uploads, 0);
+}
+
+// Warps that have sorted their pixels weigh what they project and add up w z^2, float within a channel: S terms for S
+// packs, all of one sign, each with two roundings. Other projections do it in a second pass.
+TEST_P(OnScans, NormOfAProjection) {
+  auto const pixels = some_pixels(s, 23, 3);
+  auto const x = cylinders_of(random_array<3>(recon_shape(s), 1), pixels);
+  for (bool const weighted : {false, true}) {
+    auto const r = device_measure(s, x, pixels, weighted);
+    auto const& shape = r.shape;
+    double const allowed = epsilon * static_cast<double>(2 * shape.packs + 2);
+    for (index_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (index_t view = 0; view < shape.views; ++view) {
+        double sum = 0;
+        for (index_t c = 0; c < shape.channels; ++c)
+          for (index_t row = 0; row < shape.width; ++row) {
+            auto const at = static_cast<std::size_t>(shape.offset(chunk, view) +
+                                                     (kernel::guard_channels + c) * shape.width + row);
+            float const wz = weighted ? r.w[at] * r.z[at] : r.z[at];
+            ASSERT_EQ(r.wz[at], wz) << chunk << ' ' << view << ' ' << c << ' ' << row;
+            sum += static_cast<double>(wz) * r.z[at];
+          }
+        EXPECT_NEAR(r.sums[static_cast<std::size_t>(chunk * shape.views + view)], sum, allowed * sum)
+            << chunk << ' ' << view;
+      }
+  }
+}
+// The two ways above are both taken.
+TEST(OnDevice, SomeProjectionsSortTheirPixels) {
+  auto const sorted = [](shape_3 const& shape) {
+    auto const s = parallel_scan(parallel_geometry::typical_scan(shape));
+    auto const pixels = some_pixels(s, 23, 3);
+    return device_measure(s, cylinders_of(random_array<3>(s.recon_shape(), 1), pixels), pixels, true).sorted;
+  };
+  EXPECT_TRUE(sorted({2, 8, 24}));
+  EXPECT_FALSE(sorted({2, 7, 24}));
+}
+
+// Blocks of 32 pixels and groups of about 64, the last of which are not full. Both kernels add the same products of V
+// views, up to two passes each, in another order: each has at most as many roundings as products, all of one sign.
+TEST(OnDevice, BackProjectionOfAListByViewsAndByPixels) {
+  for (auto const& c : parallel_cases()) {
+    SCOPED_TRACE(c.name);
+    auto const s = std::get<parallel_scan>(make_scan(c.parameters));
+    auto const y = random_array<3>(s.sinogram_shape(), 1);
+    auto const [by_views, by_pixels] = device_list_backs(s, y, some_pixels(s, 75, 3));
+    auto const products = static_cast<double>(3 * kernel::make_view_taps(s).size());
+    for (std::size_t k = 0; k < by_views.data.size(); ++k)
+      ASSERT_NEAR(by_views.data[k], by_pixels.data[k], 2 * products * epsilon * by_pixels.data[k]) << k;
+  }
+}
+// The kernels whose warps share pixels: more than 32 groups.
+TEST(OnDevice, BackProjectionOfManyListedPixels) {
+  auto const s = parallel_scan(parallel_geometry::typical_scan({3, 5, 40}));
+  auto const y = random_array<3>(s.sinogram_shape(), 1);
+  for (std::size_t const count : {std::size_t{2048}, std::size_t{2049}}) {
+    auto const pixels = some_pixels(s, count, 3);
+    array<2> expected({std::ssize(pixels), slices_of(s)});
+    sparse_back_project(host, s, y.all(), as_view(pixels), expected.all(), 1);
+    EXPECT_LE(relative_error(sparse_back(s, y, pixels, 1).data, expected.data), 2 * tolerance(s, false, 1)) << count;
+  }
+}
+// More channels than counters of a block sort.
+TEST(OnDevice, ForwardProjectionToManyChannels) {
+  auto p = parallel_geometry::typical_scan({2, 3, 2850});
+  p.recon_shape = {20, 20, 3};
+  auto const s = parallel_scan(p);
+  auto const pixels = some_pixels(s, 23, 3);
+  auto const x = cylinders_of(random_array<3>(s.recon_shape(), 1), pixels);
+  array<3> expected(s.sinogram_shape());
+  sparse_forward_project(host, s, x.all(), as_view(pixels), expected.all());
+  EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, expected.data), 2 * tolerance(s, true, 1));
+}
+// Ranges of an update: half of the square root, from 1 to 64 entries.
+TEST(OnDevice, RangesOfAnUpdate) {
+  std::map<index_t, index_t> const expected{{0, 1}, {1, 1}, {16, 2}, {156, 6}, {6026, 38}, {16384, 64}, {1000000, 64}};
+  for (auto const& [entries, of_range] : expected)
+    EXPECT_EQ(mbirk::detail::entries_of_device_range(entries), of_range) << entries;
+}
+
+// 300 pixels are more than two rounds of each of the four warps of a block. Both sorts are stable, so the order of the
+// pixels of a bin is that of the list.
+TEST_P(OnScans, SortsByBlocksAndByWarps) {
+  auto const sorted = device_sorts(s, some_pixels(s, 300, 4));
+  if (sorted.empty()) GTEST_SKIP() << "the geometry does not sort pixels";
+  EXPECT_EQ(sorted[0], sorted[1]);
+  for (std::size_t view = 0; view < sorted[0].order.size(); ++view) {
+    auto const& starts = sorted[0].starts[view];
+    EXPECT_TRUE(std::ranges::is_sorted(starts));
+    for (std::size_t bin = 0; bin + 1 < starts.size(); ++bin)
+      EXPECT_TRUE(std::is_sorted(sorted[0].order[view].begin() + starts[bin],
+                                 sorted[0].order[view].begin() + starts[bin + 1]));
+  }
 }
 
 // The filter adds C/2 + 1 products of both signs; either order of sums is off by that many roundings of the sum of
@@ -266,6 +361,10 @@ TEST(OnDevice, Otsu) {
     // counts are whole numbers, so the results are equal
     EXPECT_EQ(device_otsu(x.all(), 3, 64), multi_threshold_otsu(host, x.all(), 3, 64));
   }
+  // Several blocks, the last of which is not full; the largest table that fits into shared memory, and the next one.
+  auto const x = random_array<3>({40, 50, 70}, 10);
+  for (int const bins : {1024, 4097, 4098})
+    EXPECT_EQ(device_otsu(x.all(), 2, bins), multi_threshold_otsu(host, x.all(), 2, bins)) << bins;
 }
 
 // Equal steps with different roundings, and every iteration starts from the result of the last one: after three

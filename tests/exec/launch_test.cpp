@@ -124,6 +124,9 @@ struct warp_operations {
     unsigned expected = 0;
     for (int l = 0; l < 32; ++l) expected |= (l % 5 == b.warp_rank() ? 1u : 0u) << l;
     bad += warp::ballot(warp::lane() % 5 == b.warp_rank()) != expected;
+    unsigned same = 0;
+    for (int l = 0; l < 32; ++l) same |= (l % 5 == warp::lane() % 5 ? 1u : 0u) << l;
+    bad += warp::match(warp::lane() % 5) != same;
     warp::sync();
     wrong[b.index().x * 64 + b.rank()] = bad;
   }

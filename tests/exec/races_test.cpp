@@ -2,6 +2,7 @@
 // findings and correct values.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -121,6 +122,41 @@ template <bool Planted> struct plain_sum : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
+/// All threads count in one place; the planted mistake reads it without a barrier.
+template <bool Planted> struct counting : in_this_file {
+  static constexpr int first_line = __LINE__;
+  static constexpr launch_bounds bounds{threads, 1};
+  template <class B> struct shared { typename B::template tile<std::int32_t, 2> t; };
+  float* out;
+  template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
+    if (b.rank() == 0) sh.t(1) = 0;
+    b.sync();
+    b.count(sh.t(1));
+    if constexpr (!Planted) b.sync();
+    std::int32_t const x = sh.t(1);
+    out[b.index().x * threads + b.rank()] = static_cast<float>(x);
+  }
+  static float expected(int, int) { return threads; }
+  static constexpr int last_line = __LINE__;
+};
+/// The place is set to 0 while other threads may count in it.
+template <bool Planted> struct counting_before_zero : in_this_file {
+  static constexpr int first_line = __LINE__;
+  static constexpr launch_bounds bounds{threads, 1};
+  template <class B> struct shared { typename B::template tile<std::int32_t, 2> t; };
+  float* out;
+  template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
+    if (b.rank() == 40) sh.t(1) = 0;
+    if constexpr (!Planted) b.sync();
+    b.count(sh.t(1));
+    b.sync();
+    std::int32_t const x = sh.t(1);
+    out[b.index().x * threads + b.rank()] = static_cast<float>(x);
+  }
+  static float expected(int, int) { return threads; }
+  static constexpr int last_line = __LINE__;
+};
+
 template <bool Planted> struct never_written : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
@@ -220,6 +256,15 @@ TEST(Races, PlainSumIsRightUnlessThreadsTakeTurnsInIt) {
   std::vector<emulation_options> preempted;
   for (std::uint64_t seed = 0; seed < 20; ++seed) preempted.push_back({.seed = seed, .preempt = 4});
   expect_only_wrong_values<plain_sum<true>>(preempted);
+}
+TEST(Races, CountsAreReadAfterABarrier) {
+  expect_found_by_check<counting<true>>("race: ");
+  expect_only_wrong_values<counting<true>>(modes(false));
+  expect_silent<counting<false>>();
+}
+TEST(Races, CountsBeginAfterABarrier) {
+  expect_found_by_check<counting_before_zero<true>>("race: ");
+  expect_silent<counting_before_zero<false>>();
 }
 TEST(Races, ReadOfWhatNobodyWrote) {
   expect_found_by_check<never_written<true>>("nobody has written", 0);

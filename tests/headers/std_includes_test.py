@@ -58,7 +58,7 @@ PROVIDES = {
     "sstream": "istringstream",
     "stdexcept": "runtime_error",
     "string": "getline string to_string",
-    "string_view": "string_view",
+    "string_view": "string_view string_view_literals",
     "system_error": "errc error_category error_code generic_category system_error",
     "thread": "this_thread thread",
     "tuple": "apply tie tuple tuple_size tuple_size_v",

@@ -73,8 +73,11 @@ TEST(gpu_devices, published_times_name_their_source) {
 TEST(gpu_kernels, every_device_has_code) {
   for (auto const& d : every_device())
     for (auto const* name :
-         {"parallel_gather", "parallel_list_gather", "sort_by_channel", "parallel_block_back", "parallel_tile_back",
-          "cone_gather", "cone_list_gather", "cone_sort_by_channel", "cone_block_back<1,false>",
+         {"parallel_gather", "parallel_list_gather<gather_store>", "parallel_list_gather<gather_norm<false>>",
+          "sort_by_channel", "block_sort<sort_by_channel>", "parallel_block_back", "parallel_tile_back",
+          "parallel_view_back", "cone_gather", "cone_list_gather<gather_store>", "cone_list_gather<gather_norm<false>>",
+          "cone_sort_by_channel", "block_sort<cone_sort_by_channel>", "cone_block_back<1,false>", "sum_runs",
+          "block_counts<count_bins>", "block_counts<count_digits>",
           "vcd_direction<qggmrf_cylinder>", "to_channel_major", "median_lanes",
           "ramp_block_fourier<sinogram_rows<float const*>,sinogram_rows<float*>>"}) {
       auto const* const code = find_kernel(name, d.capability);
@@ -169,11 +172,16 @@ TEST(gpu_launches, hits_are_conserved) {
   ASSERT_EQ(grid.kernel, "parallel_tile_back");
   EXPECT_GT(units_of(grid, "view"), 0);
   EXPECT_DOUBLE_EQ(units_of(grid, "view"), units_of(grid, "second line") + units_of(grid, "edge"));
-  auto const& listed = std::get<parallel_scan>(scan).full_indices();
-  auto const list = back_launches(scan, {listed.begin(), listed.end()}, 1)[1];
-  ASSERT_EQ(list.kernel, "parallel_block_back");
-  EXPECT_GT(units_of(list, "view"), 0);
-  EXPECT_DOUBLE_EQ(units_of(list, "view"), units_of(list, "two taps") + units_of(list, "three taps"));
+  // The warps of a block share views or, of more than 2048 pixels, pixels.
+  auto const check_list = [](any_scan const& of, char const* kernel) {
+    auto const& listed = std::get<parallel_scan>(of).full_indices();
+    auto const list = back_launches(of, {listed.begin(), listed.end()}, 1)[1];
+    ASSERT_EQ(list.kernel, kernel);
+    EXPECT_GT(units_of(list, "view"), 0);
+    EXPECT_DOUBLE_EQ(units_of(list, "view"), units_of(list, "two taps") + units_of(list, "three taps"));
+  };
+  check_list(scan, "parallel_view_back");
+  check_list(mbirk::scan<parallel_geometry>(parallel_geometry::typical_scan({16, 32, 64})), "parallel_block_back");
 }
 
 // A list of few pixels is sorted first, and then found by the same warps as if they were all looked for.
@@ -183,8 +191,8 @@ TEST(gpu_launches, few_listed_pixels_are_sorted) {
   std::vector<std::int32_t> const few(pixels.begin(), pixels.begin() + 32 * 48 / 8),
       more(pixels.begin(), pixels.begin() + 32 * 48 / 8 + 1);
   auto const sorted = forward_launches(scan, few), searched = forward_launches(scan, more);
-  ASSERT_EQ(sorted.front().kernel, "sort_by_channel");
-  ASSERT_EQ(sorted[1].kernel, "parallel_list_gather");
+  ASSERT_EQ(sorted.front().kernel, "block_sort<sort_by_channel>");
+  ASSERT_EQ(sorted[1].kernel, "parallel_list_gather<gather_store>");
   ASSERT_EQ(searched.front().kernel, "parallel_gather");
   // A sorted pixel is found view by view, one that is searched for by pairs of views.
   EXPECT_GT(found_pixels(sorted[1]), found_pixels(searched.front()) - 16 * 3);
@@ -192,8 +200,8 @@ TEST(gpu_launches, few_listed_pixels_are_sorted) {
 
   any_scan const cone = mbirk::scan<cone_geometry>(cone_geometry::typical_scan({16, 32, 48}));
   auto const by_channel = forward_launches(cone, few);
-  ASSERT_EQ(by_channel.front().kernel, "cone_sort_by_channel");
-  ASSERT_EQ(by_channel[1].kernel, "cone_list_gather");
+  ASSERT_EQ(by_channel.front().kernel, "block_sort<cone_sort_by_channel>");
+  ASSERT_EQ(by_channel[1].kernel, "cone_list_gather<gather_store>");
   EXPECT_GE(units_of(by_channel[1], "hit"), 16 * 32 * 48 / 8);
 }
 

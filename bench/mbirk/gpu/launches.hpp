@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpu/prediction.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/simd/warp.hpp"
 
 namespace mbirk::program::gpu {
@@ -21,6 +22,13 @@ std::vector<launch_work> forward_launches(any_scan const& scan, std::vector<std:
 std::vector<launch_work> back_launches(any_scan const& scan, std::vector<std::int32_t> const& listed, int power);
 /// The Hessian diagonal of all pixels, without weights.
 std::vector<launch_work> hessian_launches(any_scan const& scan);
+/// Both projections of a subset of an iteration, from and to the internal layout. The forward projection of sorted
+/// pixels leaves the sums of the line search.
+struct subset_projections {
+  std::vector<launch_work> back, forward;
+  kernel::chunked_shape shape{};
+};
+subset_projections projections_of_subset(any_scan const& scan, std::vector<std::int32_t> const& pixels);
 /// An iteration of vectorised coordinate descent.
 std::vector<launch_work> iteration_launches(any_scan const& scan, index_t subsets);
 /// A kernel without units of its own: a pass over arrays.

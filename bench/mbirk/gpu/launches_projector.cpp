@@ -12,9 +12,9 @@
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
+#include "mbirk/kernel/device/parallel_view_back.hpp"
+#include "mbirk/projector/parallel.hpp"
 #include "mbirk/projector/sorted_pixels.hpp"
-#include "mbirk/recon/vcd_subset.hpp"
-#include "mbirk/util/partition.hpp"
 
 namespace mbirk::program::gpu {
 namespace {
@@ -40,9 +40,23 @@ kernel::chunked_shape shape_of(cone_geometry const& g) {
 }
 
 /// Sorting of listed pixels by channel, view by view.
-launch_work sorting_launch(char const* kernel, double views, double pixels, double channels, double widest) {
+launch_work sorting_launch(std::string const& kernel, double views, double pixels, double channels, double widest) {
+  using in_blocks = kernel::block_sort<any_warp, kernel::sort_by_channel<any_warp>>;
+  double const all_bins = channels + std::ceil(std::min(widest, channels)), rounds = std::ceil(pixels / lanes);
+  if (all_bins <= in_blocks::most_bins) {
+    return {.kernel = "block_sort<" + kernel + ">",
+            .variant = {},
+            .tasks = views,
+            .warps_per_block = in_blocks::warps,
+            .shares_tasks = false,
+            .units = {{"count round", views * rounds},
+                      {"place round", views * rounds},
+                      {"bin", views * in_blocks::warps * std::ceil(all_bins / in_blocks::bounds.threads)}},
+            .l2_bytes = 4 * views * (5 * pixels + all_bins),
+            .memory_bytes = 4 * views * (pixels + all_bins)};
+  }
   // Counting takes 4 requests a round, placing 6; zeroing and adding up 4 for every 32 bins.
-  double const rounds = std::ceil(pixels / lanes), bins = std::ceil((channels + std::ceil(widest) + 2) / lanes);
+  double const bins = std::ceil((all_bins + 2) / lanes);
   auto sorting = streaming_launch(kernel, views, views * (10 * rounds + 4 * bins), 4 * views * pixels);
   // Latency: every round waits for its counters twice.
   sorting.units.emplace_back("operation", views * 2 * rounds * 3 * lanes);
@@ -81,25 +95,32 @@ launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t
           .tasks_between = sizes.quads};
 }
 
+/// What warps of a list do with the channels that they have summed (kernel/device/gather_epilogue.hpp).
+enum class list_epilogue { store, norm };
+std::string list_kernel(char const* kernel, list_epilogue epilogue) {
+  return kernel + std::string(epilogue == list_epilogue::norm ? "<gather_norm<false>>" : "<gather_store>");
+}
+
 /// A forward projection to the internal layout.
-std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
+std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t> const& listed,
+                                list_epilogue epilogue = list_epilogue::store) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
   double const sinogram = 4 * real(shape.size()), volume = 4 * real(seen.plan.pixels * g.slices);
-  auto const launch = [&]<int Views>(char const* name) {
+  auto const launch = [&]<int Views>(std::string name) {
     using kernel_type = kernel::parallel_gather_sums<any_warp, Views>;
     gather_sizes const sizes(g.channels, g.views, shape.chunks, Views * kernel_type::warps);
     double const each = seen.weight / real(sizes.together) * sizes.pieces;
     double const l2_bytes = each * found_by(s, seen, sizes.quads, sizes.together).hits * shape.packs * bytes_of_pack;
-    return gather_launch<kernel_type>(name, sizes, shape.packs, l2_bytes, sinogram, volume);
+    return gather_launch<kernel_type>(std::move(name), sizes, shape.packs, l2_bytes, sinogram, volume);
   };
   double const quads = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed))) {
     double const views = real(g.views), pixels = real(listed.size()), channels = real(g.channels);
     double widest = 0;
     for (auto const& p : kernel::make_view_taps(s)) widest = std::max(widest, p.width);
-    auto work = launch.operator()<1>("parallel_list_gather");
+    auto work = launch.operator()<1>(list_kernel("parallel_list_gather", epilogue));
     double const hits = seen.weight * chunks * found_by(s, seen, quads, 1).hits;
     work.units = {{"pixel round", views * quads * chunks * rounds_of_warp(pixels, channels, widest)},
                   {"batch", hits / kernel::parallel_gather_sums<any_warp, 1>::batch}};
@@ -116,7 +137,8 @@ std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t
 }
 
 template <std::derived_from<cone_geometry> Geometry>
-std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed) {
+std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed,
+                                list_epilogue epilogue = list_epilogue::store) {
   using kernel_type = kernel::cone_gather_sums<any_warp>;
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
@@ -132,7 +154,7 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
   work.units = {{"hit", each * found.hits}, {"two", each * found.two}, {"three", each * found.three}};
   double const widest = detail::widest_cone_footprint(s), pixels = real(listed.size()), channels = real(g.channels);
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed)) && std::isfinite(widest)) {
-    work.kernel = "cone_list_gather";
+    work.kernel = list_kernel("cone_list_gather", epilogue);
     work.units.emplace_back("pixel round", tasks * rounds_of_warp(pixels, channels, widest));
     return {sorting_launch("cone_sort_by_channel", real(g.views), pixels, channels, widest), std::move(work)};
   }
@@ -165,6 +187,25 @@ double warps_inside(visited const& seen, kernel::view_taps const& p, index_t cha
   return inside;
 }
 
+/// Back projection of a list whose blocks have 32 pixels and one pack of slices.
+launch_work view_back(visited const& seen, std::vector<kernel::view_taps> const& passes,
+                      kernel::chunked_shape const& shape, double channels, double columns) {
+  using kernel_type = kernel::parallel_view_back<any_warp>;
+  double const packs = real(ceil_div(shape.rows, index_t{lanes})),
+               blocks = real(ceil_div(seen.plan.pixels, index_t{kernel_type::pixels_of_block})) * packs,
+               of_two = real(std::ranges::count_if(passes, [](auto const& p) { return p.taps == 2; }));
+  return {.kernel = "parallel_view_back",
+          .variant = {},
+          .tasks = blocks,
+          .warps_per_block = kernel_type::warps,
+          .shares_tasks = false,
+          .units = {{"view", blocks * real(passes.size())},
+                    {"two taps", blocks * of_two},
+                    {"three taps", blocks * (real(passes.size()) - of_two)}},
+          .l2_bytes = seen.weight * packs * channels * bytes_of_pack,
+          .memory_bytes = 4 * real(shape.size()) + columns};
+}
+
 launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const& listed, int, bool) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
@@ -172,19 +213,24 @@ launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const
   auto const passes = kernel::make_view_taps(s);
   double const groups = real(seen.plan.groups.size()), chunks = real(shape.chunks);
   double const of_two = real(std::ranges::count_if(passes, [](auto const& p) { return p.taps == 2; }));
-  bool const in_tiles = listed.empty() && kernel::fit_in_tiles(passes, g.channels);
+  bool const in_tiles = listed.empty() && kernel::fit_in_tiles(passes, g.channels),
+             shares_views = detail::projector<parallel_geometry>::shares_views(std::ssize(listed));
   double channels = 0;
   double inside = 0;
   for (auto const v : seen.views) {
     auto const& p = passes[std::min(v, passes.size() - 1)];
     if (in_tiles) inside += warps_inside(seen, p, shape.channels);
-    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k)
-      channels += channels_read(std::abs(seen.bounds.row_extent[k] * p.row_step) +
+    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
+      double const count = seen.plan.groups[k].count, of_block = shares_views ? std::min(count, 32.0) : count;
+      channels += std::ceil(count / of_block) *
+                  channels_read(std::abs(seen.bounds.row_extent[k] * p.row_step) +
                                     std::abs(seen.bounds.col_extent[k] * p.col_step) + p.width + 2,
-                                seen.plan.groups[k].count, p.taps);
+                                of_block, p.taps);
+    }
   }
   double const blocks = groups * chunks, warps = blocks * warps_of_block, views = real(passes.size());
   double const columns = 4 * real(seen.plan.pixels * g.slices);
+  if (shares_views) return view_back(seen, passes, shape, channels, columns);
   launch_work work{.kernel = in_tiles ? "parallel_tile_back" : "parallel_block_back",
                    .variant = packs_text(shape.packs),
                    .tasks = blocks,
@@ -281,47 +327,6 @@ launch_work unweighted_hessian(parallel_scan const& s) {
 template <std::derived_from<cone_geometry> Geometry>
 launch_work unweighted_hessian(scan<Geometry> const& s) { return scatter_back(s, {}, 2, true); }
 
-/// Launches of one subset of an iteration that differ in nothing but the subset.
-template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, std::vector<std::int32_t> const& pixels) {
-  auto const& g = s.geometry();
-  auto const shape = shape_of(g);
-  double const slices = real(ceil_div(g.slices, index_t{lanes})), count = real(pixels.size()),
-               ranges = std::ceil(count / kernel::group_pixels), blocks = real(shape.chunks * shape.views);
-  // Tasks of a direction, and of an update (recon/vcd_subset.hpp, kernel/shared/vcd.hpp).
-  bool const damped = Scan::geometry_type::has_slice_damping;
-  double const groups = std::ceil(count / real(detail::pixels_of_direction_task(std::ssize(pixels), damped)));
-  index_t const packs_of_column = ceil_div(g.slices, index_t{lanes});
-  double const updates = ranges * real(kernel::pieces_for_device(static_cast<index_t>(ranges), g.slices,
-                                                                 packs_of_column * lanes, lanes).count());
-  double const samples = real(shape.size()), voxels = count * real(g.slices), packs = count * slices;
-  // A pass over arrays: packs that are stored, in tasks.
-  auto const stores = [](char const* kernel, double tasks, double stored, double bytes) {
-    return launch_work{.kernel = kernel, .tasks = tasks, .units = {{"store", stored}}, .l2_bytes = bytes,
-                       .memory_bytes = bytes};
-  };
-  std::vector all{scatter_back(s, pixels, 1, false)};
-  if constexpr (Scan::geometry_type::has_slice_damping) {
-    all.push_back(stores("vcd_damped_gradient<qggmrf_cylinder>", groups, 4 * packs, 4 * 12 * voxels));
-    all.push_back(streaming_launch("vcd_slice_means", slices, 4 * groups * slices, 32 * 32 * groups * slices));
-    all.push_back(stores("vcd_damped_direction", groups, packs, 4 * 5 * voxels));
-  } else {
-    all.push_back(stores("vcd_direction<qggmrf_cylinder>", groups, packs, 4 * 10 * voxels));
-  }
-  for (auto& work : gather(s, pixels)) all.push_back(std::move(work));
-  all.push_back(streaming_launch("apply_epilogue<squared_norm_epilogue<false,true>>", blocks, 2 * samples / lanes,
-                                 8 * samples));
-  all.push_back(streaming_launch("device_reduce<vcd_line_search>", 1, (4 * groups + 2 * blocks) / lanes,
-                                 8 * (2 * groups + blocks)));
-  all.push_back(streaming_launch("axpy_projection",
-                                 blocks * real(kernel::pieces_for_device(shape.chunks * shape.views, shape.channels)),
-                                 3 * samples / lanes, 12 * samples));
-  // Of its three loads a pack, one is of its own sums, which stay in L1.
-  all.push_back(stores("vcd_update", updates, 2 * packs, 4 * 2 * voxels));
-  all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * ranges * slices, 8 * ranges * slices * lanes));
-  all.push_back(streaming_launch("device_reduce<plain_sums<1>>", 1, 2 * updates / lanes, 8 * updates));
-  return all;
-}
-
 }  // namespace
 
 bool describes_projections(any_scan const& any) {
@@ -366,15 +371,14 @@ std::vector<launch_work> hessian_launches(any_scan const& scan) {
   return of_any(scan, [](auto const& s) { return std::vector{unweighted_hessian(s)}; });
 }
 
-std::vector<launch_work> iteration_launches(any_scan const& scan, index_t subsets) {
-  return of_any(scan, [&](auto const& s) {
-    numpy_random_state random(0);
-    auto const partition = gen_pixel_partition(s.full_indices(), subsets, random);
-    auto const pixels = partition.subset(0);
-    auto all = subset_launches(s, {pixels.begin(), pixels.end()});
-    for (auto& work : all) work.repeats = real(subsets);
-    return all;
+subset_projections projections_of_subset(any_scan const& scan, std::vector<std::int32_t> const& pixels) {
+  subset_projections both;
+  both.back = of_any(scan, [&](auto const& s) {
+    both.shape = shape_of(s.geometry());
+    return std::vector{scatter_back(s, pixels, 1, false)};
   });
+  both.forward = of_any(scan, [&](auto const& s) { return gather(s, pixels, list_epilogue::norm); });
+  return both;
 }
 
 }  // namespace mbirk::program::gpu

@@ -37,6 +37,7 @@ instrument::size_record sizes_of(profile_entry const& entry, problem_shape const
 /// The kernel of a device for the name of a kernel in a record, which lacks the template arguments. Kernels of the host
 /// have none.
 std::string device_kernel(std::string const& name, int capability) {
+  if (auto const in_blocks = "block_counts<" + name + ">"; find_kernel(in_blocks, capability)) return in_blocks;
   for (auto const* form :
        {"", "<qggmrf_cylinder>", "<false>", "<true>", "<false,true>", "<plain_sums<1>>", "<cone_geometry>",
         "<mbirk::cone_geometry>", "<sinogram_rows<float const*>,sinogram_rows<float*>>",

@@ -140,7 +140,7 @@ template <class Context, communicator Comm> class band_sums {
     auto const ranges = own.ranges.all();
     auto const at = image.columns();
     // Tasks have as many slices on every rank, however many ranks there are.
-    auto const pieces = pieces_of(ceil_div(subset.ranges.size(), row_bands));
+    auto const pieces = pieces_of(subset.ranges_of_band());
     index_t const tasks = ranges.size() * pieces.count();
     temporary<double, Context> change(ctx_, "change sums", tasks),
         columns(ctx_, "slice sums", ranges.size() * padded_slices_);

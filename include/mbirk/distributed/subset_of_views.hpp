@@ -52,7 +52,8 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
    public:
     row_beside(Context const& ctx, index_t first, std::vector<std::int32_t> listed)
         : listed_(std::move(listed)),
-          cuts_(kernel::chunk_without_splitting_duplicates(listed_, kernel::group_pixels)),
+          cuts_(kernel::chunk_without_splitting_duplicates(
+              listed_, entries_of_update_range<Context>(std::ssize(listed_)))),
           first_entry(first),
           pixels(ctx, listed_, "row beside"),
           ranges(ctx, cuts_, "ranges of pixels") {}
@@ -66,6 +67,7 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
   subset_of_views(Context const& ctx, Part const& part, std::span<std::int32_t const> ascending, index_t rows,
                   index_t cols, index_t slices, bool damped)
       : vcd_subset<Context>(ctx, part, ascending, rows, cols, slices, damped),
+        ranges_of_band_(ranges_for(pixels_of_band(ascending))),
         local_(make_local(part.views(), ascending, rows, cols, slices, damped)),
         own_(ctx, local_.pixels, std::move(local_.plan), std::move(local_.cuts), std::move(local_.small_groups)) {
     auto const& views = part.views();
@@ -93,6 +95,8 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
   /// Groups of pixels, and ranges of them, of the n-th band of this rank.
   index_range groups_of(index_t n) const { return between(local_.band_groups, n); }
   index_range ranges_of(index_t n) const { return between(local_.band_ranges, n); }
+  /// About how many ranges of pixels a band has, the same on every rank.
+  index_t ranges_of_band() const noexcept { return ranges_of_band_; }
   std::deque<piece> const& pieces() const noexcept { return pieces_; }
   index_t most_columns() const {
     index_t most = 0;
@@ -113,6 +117,12 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     std::vector<index_t> band_groups{0}, band_ranges{0};
   };
 
+  static index_t pixels_of_band(std::span<std::int32_t const> ascending) {
+    return ceil_div(std::ssize(ascending), row_bands);
+  }
+  static index_t ranges_for(index_t pixels) {
+    return ceil_div(pixels, entries_of_update_range<Context>(pixels));
+  }
   static index_range between(std::vector<index_t> const& firsts, index_t n) {
     auto const at = static_cast<std::size_t>(n);
     return {firsts[at], firsts[at + 1] - firsts[at]};
@@ -121,17 +131,18 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
                                index_t cols, index_t slices, bool damped) {
     local_list local;
     // Tasks have as many pixels on every rank, however many ranks there are.
-    index_t const of_task = pixels_of_direction_task(ceil_div(std::ssize(ascending), row_bands), damped);
+    index_t const of_band = pixels_of_band(ascending), of_task = pixels_of_direction_task(of_band, damped),
+                  of_range = entries_of_update_range<Context>(of_band);
     index_t const first_row = views.rows().first;
     auto const [first, end] = entries_of(ascending, views.rows(), cols);
     for (index_t e = first; e < end; ++e)
       local.pixels.push_back(static_cast<std::int32_t>(ascending[static_cast<std::size_t>(e)] - first_row * cols));
     auto const bands = views.bands();
     for (index_t b = bands.first; b < bands.end(); ++b) {
-      auto const of_band = entries_of(ascending, views.rows_of_band(b), cols);
-      index_t const at = of_band.first - first;
-      auto const pixels = ascending.subspan(static_cast<std::size_t>(of_band.first),
-                                            static_cast<std::size_t>(of_band.last - of_band.first));
+      auto const entries = entries_of(ascending, views.rows_of_band(b), cols);
+      index_t const at = entries.first - first;
+      auto const pixels = ascending.subspan(static_cast<std::size_t>(entries.first),
+                                            static_cast<std::size_t>(entries.last - entries.first));
       auto plan = kernel::plan_list(pixels, rows, cols, slices);
       for (auto& row : plan.rows) row -= static_cast<std::int32_t>(first_row);
       auto const append = [&](auto& all, auto const& of_plan) {
@@ -143,7 +154,7 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
       append(local.plan.cols, plan.cols);
       append(local.plan.offsets, plan.offsets);
       local.plan.groups.insert(local.plan.groups.end(), plan.groups.begin(), plan.groups.end());
-      for (auto const& [begin, last] : kernel::chunk_without_splitting_duplicates(pixels, kernel::group_pixels))
+      for (auto const& [begin, last] : kernel::chunk_without_splitting_duplicates(pixels, of_range))
         local.cuts.push_back({at + begin, at + last});
       if constexpr (on_device<Context>) append_pixel_groups(local.small_groups, at, std::ssize(pixels), of_task);
       local.band_groups.push_back(std::ssize(on_device<Context> ? local.small_groups : local.plan.groups));
@@ -166,6 +177,7 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
     if (mine.end() < held.end()) add(mine.end());
   }
 
+  index_t ranges_of_band_;
   local_list local_;
   vcd_subset<Context> own_;  // refers to the pixels of local_
   std::deque<piece> pieces_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 
 #include "mbirk/core/config.hpp"
 #include "mbirk/core/index.hpp"
@@ -53,17 +54,20 @@ inline constexpr int warp_lanes = 32;
 /// B::template tile<T, N...>: shared memory with an element type and constant extents, called with one index each.
 /// B::template pipe_storage<Stages>, b.open(storage): asynchronous copies into tiles, first in first out.
 template <class B>
-concept block = requires(B const& b, float x, bool p, typename B::template tile<float, 4, 8>& t) {
+concept block = requires(B const& b, float x, bool p, typename B::template tile<float, 4, 8>& t,
+                         typename B::template tile<std::int32_t, 8>& counts) {
   { b.rank() } -> std::same_as<int>;        // 0 .. B::size() - 1
   { B::size() } -> std::same_as<int>;       // number of threads, a constant
   { b.index() } -> std::same_as<index3>;    // position of the block in the grid
   { b.warp_rank() } -> std::same_as<int>;   // index of the thread's warp in the block
   b.sync();                                 // barrier for all threads of the block
+  b.count(counts(1));                       // adds 1; threads may count in one place without a barrier
   { t(1, 2) } -> std::convertible_to<float>;
   { b.warp().lane() } -> std::same_as<int>;
   { b.warp().shfl(x, 3) } -> std::same_as<float>;
   { b.warp().shfl_xor(x, 3) } -> std::same_as<float>;
   { b.warp().ballot(p) } -> std::same_as<unsigned>;
+  { b.warp().match(b.rank()) } -> std::same_as<unsigned>;  // the lanes that have the same integer
   { b.warp().sum(x) } -> std::same_as<float>;
   b.warp().sync();
 };

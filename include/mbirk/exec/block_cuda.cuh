@@ -20,12 +20,13 @@ struct cuda_warp {
   template <class T> static __device__ T shfl(T x, int from) { return __shfl_sync(all, x, from); }
   template <class T> static __device__ T shfl_xor(T x, int mask) { return __shfl_xor_sync(all, x, mask); }
   static __device__ unsigned ballot(bool p) { return __ballot_sync(all, p); }
+  static __device__ unsigned match(int x) { return __match_any_sync(all, x); }
   /// Every lane gets the sum. The order of the additions equals that of the emulator.
   template <class T> static __device__ T sum(T x) {
     for (int step = warp_lanes / 2; step > 0; step /= 2) x += shfl_xor(x, step);
     return x;
   }
-  static __device__ void count(std::int32_t* place) { atomicAdd(place, 1); }
+  static __device__ void count(std::int32_t* place, std::int32_t times) { atomicAdd(place, times); }
   static __device__ void prefetch(float const* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 
   // Approximations of the special function unit; subnormal numbers count as 0. PTX ISA, "Floating Point Instructions".
@@ -107,6 +108,7 @@ template <int Threads> struct cuda_block {
   }
   __device__ cuda_warp warp() const { return {}; }
   __device__ void sync() const { __syncthreads(); }
+  __device__ void count(std::int32_t& place) const { atomicAdd(&place, 1); }
   template <int Stages> __device__ cuda_pipe<Stages, Threads> open(pipe_storage<Stages>&) const { return {}; }
 };
 

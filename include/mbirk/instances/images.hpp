@@ -21,7 +21,10 @@
   X(kernel::no_scratch, kernel::qggmrf_loss_sum<B>)      \
   X(kernel::no_scratch, kernel::take_slices<B>)
 #define MBIRK_IMAGE_HOST_KERNELS(X, B, S) X(S, kernel::median_window<B>)
-#define MBIRK_IMAGE_DEVICE_KERNELS(X, B) X(kernel::on_warps<kernel::median_lanes<B>, kernel::no_scratch>)
+#define MBIRK_IMAGE_DEVICE_KERNELS(X, B)                                  \
+  X(kernel::block_counts<B, kernel::count_bins<B>>)                       \
+  X(kernel::block_counts<B, kernel::count_digits<B>>)                     \
+  X(kernel::on_warps<kernel::median_lanes<B>, kernel::no_scratch>)
 
 #define MBIRK_IMAGE_OPERATIONS(X, C)                                                                                  \
   X(C, void, denoise, qggmrf_denoise,                                                                                 \

@@ -37,8 +37,12 @@
   X(kernel::cone_block_back<B, 1, false>)                              \
   X(kernel::cone_block_back<B, 2, false>)                              \
   X(kernel::cone_block_back<B, 2, true>)                               \
+  X(kernel::block_sort<B, kernel::cone_sort_by_channel<B>>)            \
+  X(kernel::block_sort<B, kernel::sort_by_channel<B>>)                 \
   X(kernel::cone_gather<B>)                                            \
   X(kernel::cone_list_gather<B>)                                       \
+  X(kernel::cone_list_gather<B, kernel::gather_norm<B, false>>)        \
+  X(kernel::cone_list_gather<B, kernel::gather_norm<B, true>>)         \
   X(kernel::on_warps<kernel::cone_sort_by_channel<B>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 1, false>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 2, false>, kernel::no_scratch>) \
@@ -50,9 +54,13 @@
   X(kernel::on_warps<kernel::multiaxis_gather<B>, kernel::no_scratch>) \
   X(kernel::parallel_gather<B>)                                        \
   X(kernel::parallel_list_gather<B>)                                   \
+  X(kernel::parallel_list_gather<B, kernel::gather_norm<B, false>>)    \
+  X(kernel::parallel_list_gather<B, kernel::gather_norm<B, true>>)     \
+  X(kernel::on_warps<kernel::sum_runs<B>, kernel::no_scratch>)         \
   X(kernel::on_warps<kernel::sort_by_channel<B>, kernel::no_scratch>)  \
   X(kernel::parallel_block_back<B>)                                    \
-  X(kernel::parallel_tile_back<B>)
+  X(kernel::parallel_tile_back<B>)                                     \
+  X(kernel::parallel_view_back<B>)
 
 #define MBIRK_PROJECTORS_OF(X, C, G)                                                                             \
   X(C, G, plan_of_mask, detail::make_plan,                                                                       \

@@ -72,11 +72,11 @@
   X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, false, true>>, kernel::no_scratch>)    \
   X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, true, true>>, kernel::no_scratch>)     \
   X(kernel::on_warps<kernel::copy_slab_columns<B>, kernel::no_scratch>)                                                \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::denoise_line_search>, kernel::no_scratch>)                       \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<1>>, kernel::no_scratch>)                             \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                             \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<3>>, kernel::no_scratch>)                             \
-  X(kernel::on_warps<kernel::device_reduce<B, kernel::vcd_line_search>, kernel::no_scratch>)                           \
+  X(kernel::device_reduce<B, kernel::denoise_line_search>)                                                             \
+  X(kernel::device_reduce<B, kernel::plain_sums<1>>)                                                                   \
+  X(kernel::device_reduce<B, kernel::plain_sums<2>>)                                                                   \
+  X(kernel::device_reduce<B, kernel::plain_sums<3>>)                                                                   \
+  X(kernel::device_reduce<B, kernel::vcd_line_search>)                                                                 \
   X(kernel::on_warps<kernel::move_columns<B>, kernel::no_scratch>)                                                     \
   X(kernel::on_warps<kernel::store_columns<B>, kernel::no_scratch>)                                                    \
   X(kernel::on_warps<kernel::take_columns<B>, kernel::no_scratch>)                                                     \

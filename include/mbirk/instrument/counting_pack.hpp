@@ -278,6 +278,7 @@ template <class Fast, class Native = Fast> struct counted {
     tick<Fast, number::i32, operation::permute>();
     return Fast::at(a.v, lane);
   }
+  static MBIRK_HOST_INLINE void count_many(std::int32_t* place, std::int32_t times) { Fast::count_many(place, times); }
   static MBIRK_HOST_INLINE bool leads() { return Fast::leads(); }
   static MBIRK_HOST_INLINE void order_lanes() requires requires { Fast::order_lanes(); } { Fast::order_lanes(); }
   template <class T> static MBIRK_HOST_INLINE ints load_ints_within(counted_cursor<T> c, int n) {
@@ -320,6 +321,10 @@ template <class Fast, class Native = Fast> struct counted {
   static MBIRK_HOST_INLINE unsigned where(typename pack::mask c) {
     tick<Fast, number::i32, operation::permute>();
     return Fast::where(c.v);
+  }
+  static MBIRK_HOST_INLINE unsigned lanes_with(std::int32_t x) {
+    tick<Fast, number::i32, operation::permute>();
+    return Fast::lanes_with(x);
   }
   static MBIRK_HOST_INLINE double total(double x) {
     note_scalar({.add = lanes - 1});

@@ -81,24 +81,30 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
                                     kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      using list_gather = kernel::cone_list_gather<B>;
-      kernel::cone_gather_sums<B> const sums{s.geometry(), voxel_columns, channel_major, observe(ctx, plan.rows),
-                                             observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                             observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
-                                             t.elevations.stride, shape, {shape.packs, list_gather::most_packs}};
+      kernel::pack_pieces const pieces(shape.packs, kernel::cone_gather_sums<B>::most_packs);
+      auto const sums = [&]<class E>(E const& of_warp) {
+        return kernel::cone_gather_sums<B, E>{s.geometry(), voxel_columns, channel_major, observe(ctx, plan.rows),
+                                              observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                              observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
+                                              t.elevations.stride, shape, pieces, of_warp};
+      };
       if (double const widest = widest_cone_footprint(s); sorts_pixels(shape, plan) && std::isfinite(widest)) {
         sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
-        launch(ctx, shape.views, kernel::cone_sort_by_channel<B>{sorted.sorter(ctx, plan), s.geometry(),
-                                                                 observe(ctx, t.device_positions)});
-        launch_blocks(ctx, list_gather{sums, sorted.lists(ctx, plan.pixels)});
+        sort_pixels(ctx, shape.views, kernel::cone_sort_by_channel<B>{sorted.sorter(ctx, plan), s.geometry(),
+                                                                      observe(ctx, t.device_positions)});
+        run_gather(ctx, shape, pieces.count() * ceil_div(shape.channels, index_t{kernel::gather_channels}), epilogue,
+                   [&]<class E>(E const& of_warp) {
+          launch_blocks(ctx, kernel::cone_list_gather<B, E>{sums(of_warp), sorted.lists(ctx, plan.pixels)});
+        });
       } else {
         auto const& bounds = plan.bounds;
-        launch_blocks(ctx, kernel::cone_gather<B>{sums, observe(ctx, bounds.doubled_row_center),
+        launch_blocks(ctx, kernel::cone_gather<B>{sums(kernel::gather_store<B>{}),
+                                                  observe(ctx, bounds.doubled_row_center),
                                                   observe(ctx, bounds.row_extent),
                                                   observe(ctx, bounds.doubled_col_center),
                                                   observe(ctx, bounds.col_extent), plan.groups.all()});
+        run_epilogue(ctx, channel_major, shape, epilogue);
       }
-      run_epilogue(ctx, channel_major, shape, epilogue);
     } else {
       kernel::cone_forward<B, Epilogue> kernel{
           {make_cone_view(ctx, s, t, plan), voxel_columns, channel_major, observe(ctx, plan.offsets), shape,

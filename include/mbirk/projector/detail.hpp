@@ -12,7 +12,9 @@
 
 #include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/geometry/scan.hpp"
+#include "mbirk/kernel/device/device_reduce.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/device/gather_epilogue.hpp"
 #include "mbirk/kernel/shared/epilogue.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
@@ -144,21 +146,31 @@ template <class Context> index_t fitting_views(Context const& ctx, index_t views
   return std::clamp<index_t>(views / std::max<index_t>(1, ranges), std::clamp<index_t>(views / 4, 1, 8), 64);
 }
 
-/// Launches a block kernel on the grid that it requests; none if it has no work.
-template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
-  index3 const grid = kernel.grid();
-  [[maybe_unused]] auto const guard = observe_launch(
-      ctx, [&] { return block_info<Kernel, Kernel, decltype(ctx.exec)>(index_t{grid.x} * grid.y * grid.z, grid); });
-  if (grid.x > 0 && grid.y > 0 && grid.z > 0) launch_grid(ctx, kernel, grid);
-}
-
-/// Runs the epilogue as a separate pass over the sinogram (device projections do not fuse it).
+/// Runs the epilogue as a separate pass over the sinogram. On a device only projections of sorted pixels fuse it.
 template <class Context, class Epilogue>
 void run_epilogue(Context const& ctx, typename Context::backend::template cursor<float> channel_major,
                   kernel::chunked_shape const& shape, Epilogue const& epilogue) {
   using B = typename Context::backend;
   if constexpr (!std::is_same_v<Epilogue, kernel::store_epilogue<B>>)
     launch(ctx, shape.chunks * shape.views, kernel::apply_epilogue<B, Epilogue>{channel_major, shape, epilogue});
+}
+
+/// Calls launch_gather with the epilogue of the warps that project sorted pixels, `warps_of_view` for every view of a
+/// chunk, and then adds up what they have left, view by view.
+template <class Context, class Epilogue, class LaunchGather>
+void run_gather(Context const& ctx, kernel::chunked_shape const& shape, index_t warps_of_view,
+                [[maybe_unused]] Epilogue const& epilogue, LaunchGather const& launch_gather) {
+  using B = typename Context::backend;
+  if constexpr (std::is_same_v<Epilogue, kernel::store_epilogue<B>>) {
+    launch_gather(kernel::gather_store<B>{});
+  } else {
+    static_assert(Epilogue::keeps, "a device stores every projection");
+    index_t const views = shape.chunks * shape.views;
+    temporary<double, Context> const sums(ctx, "line search sums of warps", views * warps_of_view);
+    launch_gather(
+        kernel::gather_norm<B, Epilogue::weighted>{epilogue.weights, observe(ctx, sums), warps_of_view});
+    launch(ctx, views, kernel::sum_runs<B>{observe(ctx, sums), warps_of_view, epilogue.partial});
+  }
 }
 
 /// Copies a sinogram (views, rows, channels) to a channel-major temporary.

@@ -15,6 +15,7 @@
 #include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/device/parallel_list_gather.hpp"
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
+#include "mbirk/kernel/device/parallel_view_back.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
 #include "mbirk/kernel/host/parallel_subset.hpp"
@@ -193,13 +194,15 @@ template <class Geometry> struct parallel_projector {
     }
   }
   /// Makes the part that the forward projections of a grid and of a list share.
-  template <int Views, class Context, class VoxelColumns>
-  static kernel::parallel_gather_sums<typename Context::backend, Views> gather_sums(
+  template <int Views, class Context, class VoxelColumns,
+            class Epilogue = kernel::gather_store<typename Context::backend>>
+  static kernel::parallel_gather_sums<typename Context::backend, Views, Epilogue> gather_sums(
       Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns, device_plan<Context> const& plan,
-      typename Context::backend::template cursor<float> channel_major, kernel::chunked_shape const& shape) {
+      typename Context::backend::template cursor<float> channel_major, kernel::chunked_shape const& shape,
+      Epilogue const& epilogue = {}) {
     bool const in_fours = shape.rows % 4 == 0 && plan.offsets_in_fours && starts_at_four(voxel_columns);
     return {voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
-            observe(ctx, t.device_views), shape, in_fours};
+            observe(ctx, t.device_views), shape, in_fours, epilogue};
   }
   template <class Context, class VoxelColumns, class Epilogue>
   static void project_list(Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns,
@@ -210,11 +213,17 @@ template <class Geometry> struct parallel_projector {
     double widest = 0;
     for (auto const& view : t.views) widest = std::max(widest, view.width);
     sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
-    launch(ctx, shape.views, kernel::sort_by_channel<B>{sorted.sorter(ctx, plan), observe(ctx, t.device_views)});
-    auto const sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape);
-    launch_blocks(ctx, kernel::parallel_list_gather<B>{sums, sorted.lists(ctx, plan.pixels)});
-    run_epilogue(ctx, channel_major, shape, epilogue);
+    sort_pixels(ctx, shape.views, kernel::sort_by_channel<B>{sorted.sorter(ctx, plan), observe(ctx, t.device_views)});
+    run_gather(ctx, shape, ceil_div(shape.channels, index_t{kernel::gather_channels}), epilogue,
+               [&]<class E>(E const& of_warp) {
+      auto const sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape, of_warp);
+      launch_blocks(ctx, kernel::parallel_list_gather<B, E>{sums, sorted.lists(ctx, plan.pixels)});
+    });
   }
+  /// Whether warps of a device share the views of listed pixels rather than the pixels: up to 32 groups of them make,
+  /// with eight chunks of slices, fewer blocks than a device holds at once, two for each of some 132 multiprocessors.
+  /// The number of slices does not count, so that a voxel has the same bits in a part of them.
+  static bool shares_views(index_t listed) { return listed > 0 && listed <= 32 * kernel::group_pixels; }
   /// x = A' y (or with the elementwise square of A) over planned pixels, from a channel-major sinogram.
   template <class Context, class VoxelColumns>
   static void back_project_channel_major(Context const& ctx, scan<Geometry> const&, tables<Context> const& t,
@@ -230,6 +239,9 @@ template <class Geometry> struct parallel_projector {
       if (t.in_tiles && !plan.listed) {
         launch_blocks(ctx, kernel::parallel_tile_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
                                                          t.ends, shape, squared, plan.groups.all()});
+      } else if (shares_views(plan.listed ? plan.pixels : 0)) {
+        launch_blocks(ctx, kernel::parallel_view_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
+                                                         t.device_back.size(), shape, squared, plan.pixels});
       } else {
         launch_blocks(ctx, kernel::parallel_block_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
                                                           t.device_back.size(), shape, squared, plan.groups.all()});

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "mbirk/kernel/device/sort_by_channel.hpp"
+#include "mbirk/kernel/device/block_sort.hpp"
 #include "mbirk/projector/operations.hpp"
 
 namespace mbirk::detail {
@@ -47,6 +47,13 @@ template <class Context> struct sorted_pixels {
     return static_cast<index_t>(std::ceil(std::min(widest, static_cast<double>(shape.channels)))) + 1;
   }
 };
+
+/// Sorts the pixels of all views, in blocks where their counters fit into shared memory.
+template <class Context, class Order> void sort_pixels(Context const& ctx, index_t views, Order const& order) {
+  using in_blocks = kernel::block_sort<typename Context::backend, Order>;
+  if (in_blocks::fits(order.bins)) launch_blocks(ctx, in_blocks{order, views});
+  else launch(ctx, views, order);
+}
 
 /// Bound of the width of cone-beam footprints, in channels; infinite if the source may be among the pixels. A pixel at
 /// distance r from the axis is magnified by m = 1 / (1/M - r/D) at most; its tangent t of the fan angle is at most

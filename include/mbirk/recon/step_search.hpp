@@ -46,7 +46,7 @@ template <class Context, int Changes> class step_search {
         reduction.more = observe(ctx_, *more);
         reduction.more_tasks = more->size();
       }
-      launch(ctx_, 1, reduction);
+      launch_blocks(ctx_, reduction);
       return {0, device_steps_->data() + numbers * subset};
     } else {
       double alpha[1] = {1};
@@ -78,9 +78,9 @@ template <class Context, int Changes> class step_search {
   /// Sums up what the update of a subset has changed: `Changes` numbers per task.
   void add_changes(index_t subset, partial_sums const& partial) {
     if constexpr (on_device<Context>) {
-      launch(ctx_, 1,
-             kernel::device_reduce<B, kernel::plain_sums<Changes>>{observe(ctx_, partial), partial.size() / Changes,
-                                                                   Changes, {}, 0, {}, device_numbers(subset) + 1});
+      launch_blocks(ctx_, kernel::device_reduce<B, kernel::plain_sums<Changes>>{
+                              observe(ctx_, partial), partial.size() / Changes, Changes, {}, 0, {},
+                              device_numbers(subset) + 1});
     } else {
       at(subset).changes = reduce_each<Changes>(ctx_, partial);
     }
@@ -103,10 +103,9 @@ template <class Context, int Changes> class step_search {
   std::array<double, 3> sums_of(partial_sums const& pairs, partial_sums const& more) const {
     if constexpr (on_device<Context>) {
       partial_sums const found(ctx_, "sums of a line search", 3);
-      launch(ctx_, 1,
-             kernel::device_reduce<B, kernel::plain_sums<3>>{observe(ctx_, pairs), pairs.size() / 2, 2,
-                                                             observe(ctx_, more), more.size(), {},
-                                                             observe(ctx_, found)});
+      launch_blocks(ctx_, kernel::device_reduce<B, kernel::plain_sums<3>>{observe(ctx_, pairs), pairs.size() / 2, 2,
+                                                                          observe(ctx_, more), more.size(), {},
+                                                                          observe(ctx_, found)});
       host_copy const sums(ctx_, found);
       return {sums[0], sums[1], sums[2]};
     } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -25,6 +26,17 @@ inline index_t pixels_of_direction_task(index_t pixels, bool damped) {
   return std::max<index_t>(damped ? 16 : 1, kernel::pixels_of_device_task(pixels, kernel::group_pixels));
 }
 
+/// Entries per range of the kernels that update an image on a device. A warp takes the entries of a range one after
+/// another, and a warp then adds up their sums, range by range, for a pack of slices: ranges of p of n entries cost
+/// a p + b n / p, which is least near p = sqrt(n) / 2, since b is about a quarter of a by prediction (docs/gpu.md).
+inline index_t entries_of_device_range(index_t entries) {
+  return std::clamp(static_cast<index_t>(0.5 * std::sqrt(static_cast<double>(entries))), index_t{1},
+                    index_t{kernel::group_pixels});
+}
+template <class Context> index_t entries_of_update_range(index_t entries) {
+  return on_device<Context> ? entries_of_device_range(entries) : index_t{kernel::group_pixels};
+}
+
 /// Appends groups of `each` of the planned pixels [first, first + pixels).
 inline void append_pixel_groups(std::vector<kernel::pixel_group>& groups, index_t first, index_t pixels, index_t each) {
   for (index_t p = 0; p < pixels; p += each)
@@ -43,7 +55,8 @@ template <class Context> struct vcd_subset {
   vcd_subset(Context const& ctx, Part const&, std::span<std::int32_t const> ascending, index_t rows, index_t cols,
              index_t slices, bool damped)
       : vcd_subset(ctx, ascending, kernel::plan_list(ascending, rows, cols, slices),
-                   kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels),
+                   kernel::chunk_without_splitting_duplicates(
+                       ascending, entries_of_update_range<Context>(std::ssize(ascending))),
                    groups_of(std::ssize(ascending), damped)) {}
   /// @param planned       the same pixels
   /// @param pixel_ranges  of the list, which split no repeated pixel

@@ -5,6 +5,8 @@
 
 namespace mbirk::record::detail {
 
+using std::string_view_literals::operator""sv;
+
 inline constexpr std::string_view graph_page_body = R"html(
 <header><h1 id="title"></h1>
 <div id="forms" role="radiogroup" aria-label="Before or after fusion"></div>
@@ -21,7 +23,7 @@ inline constexpr std::string_view graph_page_body = R"html(
 <path class="tip" d="M0 0L8 4L0 8z"/></marker></defs><g id="world"></g></svg>
 <div id="detail" role="region" aria-label="Detail" tabindex="-1"></div></main>
 <noscript><p>This page needs scripts. The same graph as text is in the .txt file beside it.</p></noscript>
-)html";
+)html"sv;
 
 inline constexpr std::string_view graph_page_detail = R"js(
 // What the panel at the side says of what is chosen.
@@ -197,7 +199,7 @@ function select(b) {
 function touches(label, b) {
   return wires.some(function(w) { return (w.from === label && w.to === b) || (w.to === label && w.from === b); });
 }
-)js";
+)js"sv;
 
 inline constexpr std::string_view graph_page_drawing = R"js(
 // Boxes and wires of what is shown, as SVG.
@@ -417,7 +419,7 @@ function frames() {
   }
   return names;
 }
-)js";
+)js"sv;
 
 inline constexpr std::string_view graph_page_events = R"js(
 // Zoom, search, keys and pointers.
@@ -734,7 +736,7 @@ world.appendChild(probe);
 letter = probe.getComputedTextLength() / 10 || letter;
 })();
 choose(Math.max(0, data.forms.findIndex(function(f) { return f.form === 'as written'; })));
-)js";
+)js"sv;
 
 inline constexpr std::string_view graph_page_layout = R"js(
 // Where the boxes and lines of a layered drawing go. It is one script in five files: layout, model, drawing, detail,
@@ -895,7 +897,7 @@ function place(layers, gap) {
     });
   }
 }
-)js";
+)js"sv;
 
 inline constexpr std::string_view graph_page_model = R"js(
 // What is shown of a form: stages with their loops, and formulas over boxes. Names go into the page as text, never as
@@ -1104,7 +1106,7 @@ Stage.prototype.nest = function(withOuter) {
   });
   return lines;
 };
-)js";
+)js"sv;
 
 inline constexpr std::string_view graph_page_style = R"css(
 /* What the page of a graph looks like. */
@@ -1435,6 +1437,6 @@ svg .s { fill: var(--soft); }
   #detail, .tools { display: none; }
   main { display: block; }
 }
-)css";
+)css"sv;
 
 }  // namespace mbirk::record::detail

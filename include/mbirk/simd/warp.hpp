@@ -11,9 +11,10 @@
 
 namespace mbirk::simd {
 
-/// Pack elements on a warp. W has static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), ballot(c), sync(),
-/// and count(place), an atomic increment. Its functions divide, square_root, exp2 and log2 of floats are the device's
-/// approximations (docs/devices.md has their bounds); sums, products and everything in double are rounded correctly.
+/// Pack elements on a warp. W has static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), ballot(c), match(i),
+/// sync(), and count(place, times), an atomic addition. Its functions divide, square_root, exp2 and log2 of floats are
+/// the device's approximations (docs/devices.md has their bounds); sums, products and everything in double are rounded
+/// correctly.
 template <class W> struct warp_ints {
   std::int32_t v;
   friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
@@ -152,7 +153,7 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
     if (W::lane() < n) f(a.v, other.v);
   }
   static MBIRK_INLINE void count(std::int32_t* place, bool one) {
-    if (one) W::count(place);
+    if (one) W::count(place, 1);
   }
 
   // Operations of warps only (warp_pack_backend).
@@ -163,7 +164,11 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   static MBIRK_INLINE double at(wide a, int lane) { return W::shfl(a.v, lane); }
   static MBIRK_INLINE std::int32_t at(ints a, int lane) { return W::shfl(a.v, lane); }
   static MBIRK_INLINE unsigned where(warp_mask c) { return W::ballot(c.v); }
+  /// The lanes that have the integer of the calling lane.
+  static MBIRK_INLINE unsigned lanes_with(std::int32_t x) { return W::match(x); }
   static MBIRK_INLINE double total(double x) { return W::sum(x); }
+  /// Adds `times` to a counter that threads share.
+  static MBIRK_INLINE void count_many(std::int32_t* place, std::int32_t times) { W::count(place, times); }
   /// True on lane 0 of every warp.
   static MBIRK_INLINE bool leads() { return W::lane() == 0; }
   /// Barrier of the warp: what its lanes have stored before is visible to all of them after it.

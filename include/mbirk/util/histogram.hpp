@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mbirk/launch.hpp"
+#include "mbirk/kernel/device/block_counts.hpp"
 #include "mbirk/kernel/shared/histogram.hpp"
 
 namespace mbirk::detail {
@@ -117,6 +118,15 @@ template <class Context> class count_tables {
   index_t each_;
 };
 
+/// Launches a kernel that counts; on a device, in shared memory if its table fits.
+template <class Context, class Counted> void launch_counts(Context const& ctx, Counted const& counted) {
+  if constexpr (on_device<Context>) {
+    using in_blocks = kernel::block_counts<typename Context::backend, Counted>;
+    if (counted.entries() <= in_blocks::most_entries) return launch_blocks(ctx, in_blocks{counted});
+  }
+  launch(ctx, counted.w.tasks(), counted);
+}
+
 template <class Context, class In>
 histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_range const& w, number_range r,
                          int bins) {
@@ -125,9 +135,8 @@ histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_r
   h.edges = equal_bins(r, bins);
   count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
   device_table const edges(ctx, h.edges, "edges");
-  launch(ctx, w.tasks(),
-         kernel::count_bins<B>{in, r.minimum, r.maximum - r.minimum, bins, edges.data(), tables.clear(),
-                               tables.tables(), w});
+  launch_counts(ctx, kernel::count_bins<B>{in, r.minimum, r.maximum - r.minimum, bins, edges.data(), tables.clear(),
+                                           tables.tables(), w});
   h.counts = tables.total();
   return h;
 }
@@ -142,8 +151,8 @@ std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::el
   index_t rank[2] = {0, 0};
   bool first_round = true;
   for (auto const round : kernel::radix_rounds) {
-    launch(ctx, w.tasks(), kernel::count_digits<B>{in, round, {known[0], known[1]}, limit, tables.clear(),
-                                                    tables.tables(), w});
+    launch_counts(ctx, kernel::count_digits<B>{in, round, {known[0], known[1]}, limit, tables.clear(),
+                                               tables.tables(), w});
     auto const counts = tables.total();
     if (std::exchange(first_round, false)) {
       index_t const below = counts.back(), above = w.lines() * w.length - below;

@@ -57,6 +57,8 @@ template <int Threads> class block {
 
   void sync(source_location where = source_location::current()) const { running->sync(where); }
 
+  void count(element<std::int32_t> const& place) const { place.count(); }
+
   template <int Stages> pipe open(pipe_storage<Stages>& storage) const {
     block_emulator::hidden const h(*running);
     return pipe(running->open_pipe(&storage, Stages));

@@ -99,7 +99,8 @@ inline void block_emulator::watch(void const* at, std::size_t size, access what,
   // Fast path for the usual case: reading a word that no thread writes in this interval.
   if (what == access::read && size == 4) [[likely]] {
     shadow_cell& cell = shadow_.word(static_cast<std::size_t>(static_cast<std::byte const*>(at) - arena_.get()) / 4);
-    if (cell.copy == 0 && cell.written == block_number_ && cell.writes.interval != interval_) [[likely]] {
+    if (cell.copy == 0 && cell.written == block_number_ && cell.writes.interval != interval_ &&
+        cell.counts.interval != interval_) [[likely]] {
       cell.reads.add(now(), where);
       return;
     }
@@ -108,7 +109,7 @@ inline void block_emulator::watch(void const* at, std::size_t size, access what,
 }
 
 inline char const* verb(access a) noexcept {
-  return a == access::read ? "reads" : "writes";
+  return a == access::read ? "reads" : a == access::write ? "writes" : "counts in";
 }
 
 inline void block_emulator::check(void const* at, std::size_t size, access what, source_location where) {
@@ -118,13 +119,15 @@ inline void block_emulator::check(void const* at, std::size_t size, access what,
   for (std::size_t offset = first; offset < first + size; offset += step) {
     shadow_cell& cell = shadow_.at(offset, step);
     if (cell.copy != 0) [[unlikely]] check_copy(cell, what, where);
-    if (what == access::read && cell.written != block_number_) [[unlikely]] {
+    if (what != access::write && cell.written != block_number_) [[unlikely]] {
       report(where, {"", 0}, "%s byte %zu of shared memory, which nobody has written", verb(what), offset);
     }
     if (cell.writes.unordered(m)) [[unlikely]] report_race(offset, what, where, cell.writes, access::write);
-    if (what == access::write && cell.reads.unordered(m)) [[unlikely]]
+    if (what != access::read && cell.reads.unordered(m)) [[unlikely]]
       report_race(offset, what, where, cell.reads, access::read);
-    (what == access::read ? cell.reads : cell.writes).add(m, where);
+    if (what != access::count && cell.counts.unordered(m)) [[unlikely]]
+      report_race(offset, what, where, cell.counts, access::count);
+    (what == access::read ? cell.reads : what == access::write ? cell.writes : cell.counts).add(m, where);
     if (what == access::write) cell.written = block_number_;
   }
 }
@@ -221,11 +224,13 @@ inline void block_emulator::mark_copy(int pipe, std::size_t k) {
   auto const first = static_cast<std::size_t>(c.to - arena_.get());
   for (std::size_t offset = first; offset < first + c.bytes; offset += c.step) {
     shadow_cell& cell = shadow_.at(offset, c.step);
-    for (trail const* t : {&cell.reads, &cell.writes}) {
+    for (trail const* t : {&cell.reads, &cell.writes, &cell.counts}) {
       if (t->interval != interval_) continue;
       report(c.where, t->last(),
              "race: copies to byte %zu of shared memory, which thread %d %s at %s:%d, and no sync is between the two",
-             offset, t->rank, verb(t == &cell.reads ? access::read : access::write), t->file, t->line);
+             offset, t->rank,
+             verb(t == &cell.reads ? access::read : t == &cell.writes ? access::write : access::count), t->file,
+             t->line);
     }
     if (auto const* const mark = copies_.find(cell.copy); mark && mark->copy >= copies_[mark->pipe].published) {
       source_location const other = copies_[mark->pipe].copies[mark->copy].where;

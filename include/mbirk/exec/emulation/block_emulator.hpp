@@ -33,13 +33,13 @@ inline constinit thread_local block_emulator* running = nullptr;
 
 /// Operations that a thread may wait in.
 enum class wait_kind : unsigned char {
-  nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, copy, ended
+  nothing, sync, warp_sync, shfl, shfl_xor, ballot, match, sum, copy, ended
 };
 
 inline char const* name_of(wait_kind k) noexcept {
   constexpr char const* names[] = {
-      "no operation", "sync", "warp().sync", "warp().shfl", "warp().shfl_xor", "warp().ballot", "warp().sum",
-      "wait for a copy that thread 0 has not started", "the end"};
+      "no operation", "sync", "warp().sync", "warp().shfl", "warp().shfl_xor", "warp().ballot", "warp().match",
+      "warp().sum", "wait for a copy that thread 0 has not started", "the end"};
   return names[static_cast<int>(k)];
 }
 

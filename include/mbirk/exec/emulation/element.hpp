@@ -1,6 +1,7 @@
 // References to shared memory that check every access.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <type_traits>
 
@@ -36,6 +37,11 @@ template <class T> class element {
   element const& operator^=(T const& x) const { return *this = static_cast<T>(get() ^ x); }
   element const& operator++() const { return *this = static_cast<T>(get() + 1); }
   element const& operator--() const { return *this = static_cast<T>(get() - 1); }
+  /// Adds 1; several threads may do so without a barrier.
+  void count() const {
+    running->touch(at_, sizeof(T), access::count, where_);
+    std::atomic_ref(*at_).fetch_add(1, std::memory_order_relaxed);
+  }
 
  private:
   T get() const {

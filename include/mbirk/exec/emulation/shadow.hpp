@@ -11,7 +11,7 @@
 
 namespace mbirk::exec::emulation {
 
-enum class access : unsigned char { read, write };
+enum class access : unsigned char { read, write, count };
 
 /// Time and thread of an access. Intervals count events that order memory: barriers of the block, which are never
 /// reset, and warp().sync() of the warp.
@@ -57,7 +57,7 @@ struct trail {
 
 /// Shadow state of one word.
 struct shadow_cell {
-  trail reads, writes;
+  trail reads, writes, counts;
   std::uint32_t written = 0;  // number of the block that last wrote it
   std::uint32_t copy = 0;     // number of the last copy into it
 };

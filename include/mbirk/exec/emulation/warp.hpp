@@ -42,6 +42,14 @@ struct warp {
       return bits;
     });
   }
+  /// Bit l is set if lane l has the value of the calling lane.
+  static unsigned match(int x, source_location where = source_location::current()) {
+    block_emulator::hidden const h(*running);
+    auto const all = running->exchange(wait_kind::match, x, where);
+    unsigned bits = 0;
+    for (int l = 0; l < warp_lanes; ++l) bits |= static_cast<unsigned>(all[l] == x) << l;
+    return bits;
+  }
 
   /// Sum over all lanes, by a butterfly with the masks 16, 8, 4, 2, 1: bitwise equal to the device's result.
   template <class T> static T sum(T x, source_location where = source_location::current()) {

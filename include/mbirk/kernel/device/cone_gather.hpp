@@ -7,6 +7,7 @@
 #include "mbirk/exec/block.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/device/gather_epilogue.hpp"
 #include "mbirk/kernel/device/staged_resample.hpp"
 #include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
@@ -26,7 +27,7 @@ struct alignas(16) projected_pixel {
 static_assert(sizeof(projected_pixel) == 64);
 
 /// Sums of four channels of a view over a range of the rows; derived kernels find the pixels.
-template <class B> struct cone_gather_sums {
+template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
@@ -47,6 +48,7 @@ template <class B> struct cone_gather_sums {
   index_t elevation_stride;                             // between views
   chunked_shape shape;
   pack_pieces pieces;                                   // pieces of the detector rows
+  Epilogue epilogue{};
 
   /// Blocks are (four channels, four views, piece).
   index3 grid() const noexcept {
@@ -77,7 +79,8 @@ template <class B> struct cone_gather_sums {
         block.warp().sync();
         MBIRK_KEEP_LOOP for (int k = 0; k < found; ++k) add(packs, own, k, block, sh, sum);
       });
-      store(packs, own, sum);
+      index_t const quads = ceil_div(shape.channels, index_t{gather_channels});
+      store(packs, own, epilogue.index_of_sum(view, block.index().z * quads + block.index().x), sum);
     });
   }
 
@@ -172,19 +175,23 @@ template <class B> struct cone_gather_sums {
     return block.warp_rank() * staged_cells<most_packs>;
   }
 
-  /// Stores the channels that exist.
+  /// Passes the channels that exist to the epilogue and stores them.
   template <class Packs>
-  MBIRK_INLINE void store(Packs packs, place const& own,
+  MBIRK_INLINE void store(Packs packs, place const& own, index_t index_of_sum,
                           pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
-    auto const out = sinogram + (shape.offset(0, own.view) + (own.channel + guard_channels) * shape.width + own.row);
+    index_t const first = shape.offset(0, own.view) + (own.channel + guard_channels) * shape.width + own.row;
+    auto total = B::no_sum();
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       if (own.channel + t >= shape.channels) return;
+      auto row = B::constant(0);
       packs.each([&](auto i) MBIRK_FLAT {
-        index_t const left = shape.rows - own.row - i * B::lanes;
-        B::store(out + (t * shape.width + i * B::lanes),
-                 left >= B::lanes ? sum[t][i] : sum[t][i] * B::first_lanes(left));
+        index_t const left = shape.rows - own.row - i * B::lanes, at = first + (t * shape.width + i * B::lanes);
+        pack const z = left >= B::lanes ? sum[t][i] : sum[t][i] * B::first_lanes(left);
+        B::store(sinogram + at, epilogue.of_pack(at, z, row));
       });
+      total = total + B::widen(row);
     });
+    epilogue.end(index_of_sum, total);
   }
 };
 

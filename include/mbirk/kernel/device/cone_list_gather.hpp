@@ -9,8 +9,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-template <class B> struct cone_list_gather : cone_gather_sums<B> {
-  using base = cone_gather_sums<B>;
+template <class B, class Epilogue = gather_store<B>> struct cone_list_gather : cone_gather_sums<B, Epilogue> {
+  using base = cone_gather_sums<B, Epilogue>;
   using I = typename B::index_backend;
   template <class Block> using shared = typename base::template shared<Block>;
 

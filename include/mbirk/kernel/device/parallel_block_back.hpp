@@ -20,6 +20,11 @@ struct alignas(16) shared_taps {
   std::int32_t first;
 };
 
+template <class I> MBIRK_INLINE shared_taps share_taps(pixel_taps<I> const& taps) noexcept {
+  return {{I::element(taps.weight[0]), I::element(taps.weight[1]), I::element(taps.weight[2])},
+          I::element(taps.first)};
+}
+
 template <class B> struct parallel_block_back {
   using I = typename B::index_backend;
   using pack = typename B::pack;
@@ -64,11 +69,8 @@ template <class B> struct parallel_block_back {
         auto const pass = I::load_value(passes + (base + warp));
         simd::static_for<group_pixels / warp_lanes>([&](auto half) MBIRK_FLAT {
           index_t const at = group.first + half * warp_lanes;
-          auto const taps = find_taps<I>(pass, squared, shape.channels, I::load_ints(rows + at),
-                                         I::load_ints(cols + at));
-          sh.taps(stage, warp, half * warp_lanes + lane) =
-              shared_taps{{I::element(taps.weight[0]), I::element(taps.weight[1]), I::element(taps.weight[2])},
-                          I::element(taps.first)};
+          sh.taps(stage, warp, half * warp_lanes + lane) = share_taps<I>(
+              find_taps<I>(pass, squared, shape.channels, I::load_ints(rows + at), I::load_ints(cols + at)));
         });
       }
       // The taps are complete after this barrier. The stage that is written next is no longer read, because all warps

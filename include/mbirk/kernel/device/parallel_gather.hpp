@@ -4,6 +4,7 @@
 
 #include "mbirk/exec/block.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/device/gather_epilogue.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/simd/lanes.hpp"
 #include "mbirk/simd/with_packs.hpp"
@@ -16,16 +17,18 @@ namespace mbirk::kernel {
 template <int Views> struct alignas(16) channel_weights { float of[Views][gather_channels]; };
 
 /// Sums of four channels of a warp's views over a chunk; derived kernels find the pixels.
-template <class B, int Views> struct parallel_gather_sums {
+template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_gather_sums {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
   /// batch: pixels whose voxels are loaded before the first of them is added.
   static constexpr int warps = Views == 1 ? 8 : 4, most_packs = 4, batch = Views == 1 ? 4 : 6;
+  static constexpr int slot_of_sum = warp_lanes + batch - 1;  // fewer than `batch` pixels wait before 32 others
+  static_assert(Views == 1 || !Epilogue::leaves_sums, "a warp leaves the sum of one view");
   static constexpr launch_bounds bounds{warps * warp_lanes, Views == 1 ? 3 : 4};
   template <class Block> struct shared {
     // The pixels found of 32, behind those of earlier rounds that do not fill a batch: weights, and offsets of their
-    // voxel columns, in bytes.
+    // voxel columns, in bytes. The last of these, which no pixel needs, keeps where the sum of the warp belongs.
     typename Block::template tile<channel_weights<Views>, warps, warp_lanes + batch> weights;
     typename Block::template tile<index_t, warps, warp_lanes + batch> columns;
   };
@@ -37,6 +40,7 @@ template <class B, int Views> struct parallel_gather_sums {
   typename I::template cursor<view_taps const> views;          // the first pass of every view
   chunked_shape shape;
   bool in_fours;  ///< slices and all offsets are multiples of 4, and voxel_columns of 16 bytes
+  Epilogue epilogue{};
 
   /// Blocks are (four channels, views, chunk).
   index3 grid() const noexcept {
@@ -47,7 +51,7 @@ template <class B, int Views> struct parallel_gather_sums {
  protected:
   /// First view and first channel of a warp. Views are loaded wherever they are needed, because registers are short.
   struct place {
-    index_t view, channel;
+    int view, channel;
     int views;  ///< how many there are
 
     /// Distance of a footprint's centre from the centre of the four channels, in channels:
@@ -81,13 +85,16 @@ template <class B, int Views> struct parallel_gather_sums {
   MBIRK_INLINE void project(Packs packs, Fours fours, Block const& block, shared<Block>& sh,
                             Find const& find) const noexcept {
     int const warp = block.warp_rank(), lane = block.warp().lane();
-    index_t const chunk = block.index().z, view = (index_t{block.index().y} * warps + warp) * Views;
+    int const chunk = block.index().z, view = (block.index().y * warps + warp) * Views;
     if (view >= shape.views) return;  // uniform across the warp, and no block barrier follows
-    place const own{view, index_t{block.index().x} * gather_channels,
+    place const own{view, block.index().x * gather_channels,
                     static_cast<int>(min<index_t>(Views, shape.views - view))};
     auto const used = static_cast<int>(shape.used(chunk));
     auto const columns = columns_of_lane(fours, chunk, used);
 
+    // Needed last; until then registers are short.
+    if (Epilogue::leaves_sums && lane == 0)
+      sh.columns(warp, slot_of_sum) = epilogue.index_of_sum(chunk * shape.views + view, block.index().x);
     sums<Packs> sum;
     simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
       packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = B::constant(0); });
@@ -114,12 +121,14 @@ template <class B, int Views> struct parallel_gather_sums {
     });
     block.warp().sync();
     MBIRK_KEEP_LOOP for (int k = 0; k < waiting; ++k) add<1>(packs, fours, sh, warp, k, columns, used, sum);
-    store(packs, fours, own, chunk, used, sum);
+    index_t index_of_sum = 0;
+    if constexpr (Epilogue::leaves_sums) index_of_sum = sh.columns(warp, slot_of_sum);
+    store(packs, fours, own, chunk, used, index_of_sum, sum);
   }
 
   /// Where the voxel columns of a chunk begin, for a lane that has four neighbouring slices: where its slices are.
   template <class Fours>
-  MBIRK_INLINE auto columns_of_lane(Fours, index_t chunk, [[maybe_unused]] int used) const noexcept {
+  MBIRK_INLINE auto columns_of_lane(Fours, int chunk, [[maybe_unused]] int used) const noexcept {
     auto const at_chunk = voxel_columns + chunk * shape.width;
     if constexpr (Fours::value) return at_chunk + B::own_four(used);
     else return at_chunk;
@@ -185,22 +194,32 @@ template <class B, int Views> struct parallel_gather_sums {
     return p + bytes / static_cast<index_t>(sizeof(float));
   }
 
-  /// Stores the channels that exist.
+  /// Passes the channels that exist to the epilogue and stores them.
   template <class Packs, class Fours>
-  MBIRK_INLINE void store(Packs packs, Fours, place const& own, index_t chunk, int used,
+  MBIRK_INLINE void store(Packs packs, Fours, place const& own, int chunk, int used, index_t index_of_sum,
                           sums<Packs>& sum) const noexcept {
-    simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
-      constexpr int v = m / gather_channels, t = m % gather_channels;
-      if (v >= own.views || own.channel + t >= shape.channels) return;
-      auto const out =
-          sinogram + (shape.offset(chunk, own.view + v) + (own.channel + t + guard_channels) * shape.width);
-      if constexpr (Fours::value) {
-        bool const mine = 4 * I::element(I::iota()) < used;
-        packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = mine ? sum[m][p] : B::constant(0); });
-        B::store_four(out, sum[m]);
-      } else {
-        packs.each([&](auto p) MBIRK_FLAT { B::store(out + p * B::lanes, sum[m][p]); });
-      }
+    simd::static_for<Views>([&](auto v) MBIRK_FLAT {
+      if (v >= own.views) return;
+      auto total = B::no_sum();
+      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+        constexpr int m = v * gather_channels + t;
+        if (own.channel + t >= shape.channels) return;
+        index_t const at = shape.offset(chunk, own.view + v) + (own.channel + t + guard_channels) * shape.width;
+        auto row = B::constant(0);
+        if constexpr (Fours::value) {
+          bool const mine = 4 * I::element(I::iota()) < used;
+          packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = mine ? sum[m][p] : B::constant(0); });
+          epilogue.of_four(at, sum[m], row);
+          B::store_four(sinogram + at, sum[m]);
+        } else {
+          packs.each([&](auto p) MBIRK_FLAT {
+            index_t const pack_at = at + p * B::lanes;
+            B::store(sinogram + pack_at, epilogue.of_pack(pack_at, sum[m][p], row));
+          });
+        }
+        total = total + B::widen(row);
+      });
+      epilogue.end(index_of_sum, total);
     });
   }
 };

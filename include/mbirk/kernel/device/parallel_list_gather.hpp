@@ -9,8 +9,9 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-template <class B> struct parallel_list_gather : parallel_gather_sums<B, 1> {
-  using base = parallel_gather_sums<B, 1>;
+template <class B, class Epilogue = gather_store<B>>
+struct parallel_list_gather : parallel_gather_sums<B, 1, Epilogue> {
+  using base = parallel_gather_sums<B, 1, Epilogue>;
   using I = typename B::index_backend;
   template <class Block> using shared = typename base::template shared<Block>;
 

@@ -2,6 +2,7 @@
 // of a range of channels without looking at the others.
 #pragma once
 
+#include "mbirk/core/bits.hpp"
 #include "mbirk/core/index.hpp"
 #include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/view_taps.hpp"
@@ -62,15 +63,16 @@ template <class B> struct channel_order {
     order_lanes<I>();
     // Entry b + 2 counts bin b; after the sums entry b + 1 is the start of bin b, which its pixels then advance to the
     // start of bin b + 1.
-    each_round(edge, [&](index_t, ints bin, std::int32_t, std::int32_t equal, bool valid, bool last) MBIRK_FLAT {
+    each_round(edge, 0, pixels, [&](index_t, ints bin, std::int32_t, std::int32_t equal, bool valid,
+                                    bool last) MBIRK_FLAT {
       ints const place = bin + I::broadcast(std::int32_t{2}), before = I::gather_ints(start, place);
       order_lanes<I>();
       I::scatter_ints(start, place, before + I::broadcast(equal), valid && last);
     });
     add_up(start);
     auto const order = sorted + view * pixels;
-    each_round(edge, [&](index_t first, ints bin, std::int32_t rank, std::int32_t equal, bool valid,
-                         bool last) MBIRK_FLAT {
+    each_round(edge, 0, pixels, [&](index_t first, ints bin, std::int32_t rank, std::int32_t equal, bool valid,
+                                    bool last) MBIRK_FLAT {
       ints const place = bin + I::broadcast(std::int32_t{1}), next = I::gather_ints(start, place);
       order_lanes<I>();
       I::scatter_ints(order, next + I::broadcast(rank), I::iota() + I::broadcast(static_cast<std::int32_t>(first)),
@@ -79,33 +81,29 @@ template <class B> struct channel_order {
     });
   }
 
- private:
-  /// Calls f for pixels first .. first + 31, one per lane: their bins (0 for those in none, which are not valid), how
-  /// many lanes before have the same bin, how many have it in all, whether the lane is the last of them.
-  template <class Edge, class F> MBIRK_INLINE void each_round(Edge const& edge, F const& f) const noexcept {
+  /// Calls f for 32 pixels at a time of [from, to), one per lane: first .. first + 31, their bins (0 for those in none,
+  /// which are not valid), how many lanes before have the same bin, how many have it in all, whether the lane is the
+  /// last of them.
+  template <class Edge, class F>
+  MBIRK_INLINE void each_round(Edge const& edge, index_t from, index_t to, F const& f) const noexcept {
     auto const lane = I::element(I::iota());
     auto const lowest = I::broadcast(-static_cast<double>(bins.taps)),
                highest = I::broadcast(static_cast<double>(bins.channels));
-    for (index_t first = 0; first < pixels; first += I::lanes) {
-      int const here = static_cast<int>(min<index_t>(I::lanes, pixels - first));
+    MBIRK_KEEP_LOOP for (index_t first = from; first < to; first += I::lanes) {
+      int const here = static_cast<int>(min<index_t>(I::lanes, to - first));
       wide const begin = edge(I::load_ints_within(rows + first, here), I::load_ints_within(cols + first, here));
       auto const found = I::to_ints(max(min(floor(begin), highest), lowest)) +
                          I::broadcast(static_cast<std::int32_t>(bins.taps - 1));
       std::int32_t const bin = I::element(found);
       bool const valid = lane < here && bin >= 0 && bin < bins.count();
-      std::int32_t const mine = valid ? bin : -1;
-      std::int32_t rank = 0, equal = 0;
-      ints const all = I::broadcast(mine);  // on a warp every lane keeps its own
-      for (int l = 0; l < I::lanes; ++l) {
-        bool const same = I::at(all, l) == mine;
-        equal += same;
-        rank += same && l < lane;
-      }
+      unsigned const same = I::lanes_with(valid ? bin : -1), before = (1u << lane) - 1;
+      int const rank = mbirk::detail::bit_count(same & before), equal = mbirk::detail::bit_count(same);
       f(first, I::broadcast(valid ? bin : 0), rank, equal, valid, rank + 1 == equal);
       order_lanes<I>();
     }
   }
 
+ private:
   /// Running sums of the counts of a view: every lane adds up a piece of the table, then what earlier lanes have.
   MBIRK_INLINE void add_up(typename I::template cursor<std::int32_t> start) const noexcept {
     auto const lane = I::element(I::iota()), piece = static_cast<std::int32_t>(bins.stride() / I::lanes);
@@ -133,12 +131,16 @@ template <class B> struct sort_by_channel : channel_order<B> {
 
   typename I::template cursor<view_taps const> views;  // the first pass of every view
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const view = I::load_value(views + task);
-    this->sort(task, [&](auto rows, auto cols) MBIRK_FLAT {
-      return fma(I::to_wide(rows), I::broadcast(view.row_step),
-                 fma(I::to_wide(cols), I::broadcast(view.col_step), I::broadcast(view.edge)));
+  /// Calls sort(edge) with the edge of footprints in a view.
+  template <class Sort> MBIRK_INLINE void with_edges(index_t view, Sort const& sort) const noexcept {
+    auto const taps = I::load_value(views + view);
+    sort([&](auto rows, auto cols) MBIRK_FLAT {
+      return fma(I::to_wide(rows), I::broadcast(taps.row_step),
+                 fma(I::to_wide(cols), I::broadcast(taps.col_step), I::broadcast(taps.edge)));
     });
+  }
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    with_edges(task, [&](auto const& edge) MBIRK_FLAT { this->sort(task, edge); });
   }
 };
 
@@ -149,12 +151,16 @@ template <class B> struct cone_sort_by_channel : channel_order<B> {
   cone_geometry geometry;
   typename I::template cursor<view_position const> positions;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    cone_footprints<I> const footprints(geometry, I::load_value(positions + task), 0);
-    this->sort(task, [&](auto rows, auto cols) MBIRK_FLAT {
+  /// Calls sort(edge) with the edge of footprints in a view.
+  template <class Sort> MBIRK_INLINE void with_edges(index_t view, Sort const& sort) const noexcept {
+    cone_footprints<I> const footprints(geometry, I::load_value(positions + view), 0);
+    sort([&](auto rows, auto cols) MBIRK_FLAT {
       auto const channel = footprints.of(rows, cols).channel;
       return definition::left_edge(channel.centre, channel.width);
     });
+  }
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    with_edges(task, [&](auto const& edge) MBIRK_FLAT { this->sort(task, edge); });
   }
 };
 

@@ -60,6 +60,7 @@ MBIRK_INLINE typename B::pack add_squared_norm(Block z_at, typename B::template 
 /// Sum of w z^2 for every task, to be added in task order. Keep: the block is part of a sinogram and is overwritten
 /// with w z; otherwise it is discarded.
 template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
+  static constexpr bool weighted = Weighted, keeps = Keep;
   typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<double> partial;       // one per task
   chunked_shape shape;

@@ -40,8 +40,9 @@ template <class B> struct array_range {
 };
 
 /// Histogram with `bins` equal bins over [start, start + width], binned as in NumPy: a guess in float32, corrected by
-/// at most one bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. Task t counts in table t modulo tables:
-/// on the host each has its own, on a device they share them, because counts are exact in any order.
+/// at most one bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. Task t counts in table t modulo
+/// tables: on the host each has its own, on a device they share them, because counts are exact in any order. A device
+/// counts in shared memory where the table fits (block_counts.hpp).
 template <class B> struct count_bins {
   strided_cursor<typename B::template cursor<float const>> in;
   float start, width;
@@ -54,8 +55,13 @@ template <class B> struct count_bins {
   // Not inlined into the loop over tasks, which differs for every instrumentation policy: in some of them g++ 12 runs
   // out of registers, and a byte that it spills and reloads as a word made tracing twice as slow as no instrumentation.
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
-    auto const low = B::broadcast(start), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
     auto* const table = B::has_data ? counts + task % tables * bins : nullptr;
+    each_count(task, [=](std::int32_t b, bool one) MBIRK_FLAT { B::count(table + b, one); });
+  }
+  MBIRK_HD std::int32_t entries() const noexcept { return bins; }
+  /// Calls add(bin, true) for every element of a task.
+  template <class Add> MBIRK_INLINE void each_count(index_t task, Add const& add) const noexcept {
+    auto const low = B::broadcast(start), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
     // Local copies of members: the compiler must assume that a count may alias them, and reloading them for every
     // element costs registers.
     auto const end = static_cast<float>(bins);
@@ -67,7 +73,7 @@ template <class B> struct count_bins {
         std::int32_t b = guess < end ? static_cast<std::int32_t>(guess) : last;
         b -= value < edge[b];
         b += (value >= edge[b + 1]) & (b < last);
-        B::count(table + b, true);
+        add(b, true);
       });
       B::note_scalar({.compare = 3 * n, .convert = n, .integer = 4 * n});
     });
@@ -92,7 +98,7 @@ inline constexpr std::int32_t radix_digits = 1 << 11;
 
 template <class B> struct count_digits {
   /// Counts of two searches, and the number of elements below `limit`.
-  static constexpr index_t table_size = 2 * radix_digits + 1;
+  static constexpr std::int32_t table_size = 2 * radix_digits + 1;
   strided_cursor<typename B::template cursor<float const>> in;
   radix_round round;
   std::uint32_t known[2];
@@ -103,15 +109,21 @@ template <class B> struct count_digits {
 
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
     auto* const table = B::has_data ? counts + task % tables * table_size : nullptr;
+    each_count(task, [=](std::int32_t at, bool one) MBIRK_FLAT { B::count(table + at, one); });
+  }
+  MBIRK_HD static constexpr std::int32_t entries() noexcept { return table_size; }
+  /// Calls add(entry, whether it counts there) for three entries of every element of a task.
+  template <class Add> MBIRK_INLINE void each_count(index_t task, Add const& add) const noexcept {
     std::uint32_t const mask = (std::uint32_t{1} << round.bits) - 1;
     for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const values = load_lanes<B>(in(p), n);
       B::each_lane(values, values, n, [&](float x, float) MBIRK_FLAT {
         std::uint32_t const key = order_key(x), digit = (key >> round.shift) & mask;
         std::uint64_t const prefix = std::uint64_t{key} >> (round.shift + round.bits);
-        B::count(table + digit, prefix == known[0]);
-        B::count(table + radix_digits + digit, prefix == known[1]);
-        B::count(table + 2 * radix_digits, x < limit);
+        auto const place = static_cast<std::int32_t>(digit);
+        add(place, prefix == known[0]);
+        add(radix_digits + place, prefix == known[1]);
+        add(2 * radix_digits, x < limit);
       });
       B::note_scalar({.compare = 3 * n, .integer = 9 * n});
     });

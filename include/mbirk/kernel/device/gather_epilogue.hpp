@@ -1,0 +1,57 @@
+// Epilogues of the forward projections on a device: applied to the channels that a warp has summed, in its registers.
+// epilogue.hpp has those of the host, which see whole views.
+#pragma once
+
+#include "mbirk/core/index.hpp"
+#include "mbirk/simd/pack.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// Stores the projection z.
+template <class B> struct gather_store {
+  using pack = typename B::pack;
+  static constexpr bool leaves_sums = false;
+
+  static MBIRK_INLINE index_t index_of_sum(index_t, index_t) noexcept { return 0; }
+  static MBIRK_INLINE pack of_pack(index_t, pack z, pack&) noexcept { return z; }
+  static MBIRK_INLINE void of_four(index_t, pack (&)[4], pack&) noexcept {}
+  static MBIRK_INLINE void end(index_t, typename B::sums) noexcept {}
+};
+
+/// Stores w z, and leaves the sum of w z^2 of every warp.
+template <class B, bool Weighted> struct gather_norm {
+  using pack = typename B::pack;
+  static constexpr bool leaves_sums = true;
+
+  typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
+  typename B::template cursor<double> partial;       // (views of all chunks, warps_of_view)
+  index_t warps_of_view;
+
+  /// Index in `partial` of the sum of a warp. @param view  of all chunks: chunk * views + view
+  MBIRK_INLINE index_t index_of_sum(index_t view, index_t warp) const noexcept { return view * warps_of_view + warp; }
+  /// w z of the pack that is stored at `at`; adds w z^2 to row, which is float within a channel.
+  MBIRK_INLINE pack of_pack(index_t at, pack z, pack& row) const noexcept {
+    pack const wz = Weighted ? z * B::load(weights + at) : z;
+    row = fma(wz, z, row);
+    return wz;
+  }
+  /// The same for four packs, of which a lane has neighbouring elements; replaces z by w z.
+  MBIRK_INLINE void of_four(index_t at, pack (&z)[4], pack& row) const noexcept {
+    pack w[4];
+    if constexpr (Weighted) B::load_four(weights + at, w);
+    for (int k = 0; k < 4; ++k) {
+      pack const wz = Weighted ? z[k] * w[k] : z[k];
+      row = fma(wz, z[k], row);
+      z[k] = wz;
+    }
+  }
+  MBIRK_INLINE void end(index_t index, typename B::sums total) const noexcept {
+    B::store_total(partial + index, total);
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

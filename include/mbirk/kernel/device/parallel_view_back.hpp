@@ -1,0 +1,88 @@
+// Parallel back projection of few pixels on a device: the warps of a block share the views of 32 pixels for one pack of
+// slices, and then add up what they have. parallel_block_back, whose warps share pixels, would leave most of a device
+// idle.
+#pragma once
+
+#include "mbirk/kernel/device/parallel_block_back.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+template <class B> struct parallel_view_back {
+  using I = typename B::index_backend;
+  using pack = typename B::pack;
+  static constexpr int warps = 8, pixels_of_block = warp_lanes;
+  static constexpr launch_bounds bounds{warps * warp_lanes, 2};
+  template <class Block> struct shared {
+    typename Block::template tile<shared_taps, warps, pixels_of_block> taps;
+    typename Block::template tile<float, warps, pixels_of_block, warp_lanes> sums;
+  };
+
+  typename B::template cursor<float const> sinogram;           // channel-major
+  typename B::template cursor<float> voxel_columns;
+  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
+  typename I::template cursor<view_taps const> passes;
+  index_t all_passes;
+  chunked_shape shape;
+  bool squared;
+  index_t pixels;
+
+  /// Blocks are (32 pixels, pack).
+  index3 grid() const noexcept {
+    return {static_cast<int>(ceil_div(pixels, index_t{pixels_of_block})),
+            static_cast<int>(shape.chunks * shape.packs), 1};
+  }
+
+  template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
+    int const chunk = block.index().y / shape.packs, row = block.index().y % shape.packs * B::lanes;
+    index_t const first = index_t{block.index().x} * pixels_of_block, left = shape.used(chunk) - row;
+    if (left <= 0) return;  // uniform across the block
+    int const warp = block.warp_rank(), lane = block.warp().lane();
+    auto const i = I::load_ints(rows + first), j = I::load_ints(cols + first);
+    pack sum[pixels_of_block];
+    simd::static_for<pixels_of_block>([&](auto q) MBIRK_FLAT { sum[q] = B::constant(0); });
+    auto const end = static_cast<int>(all_passes), width = static_cast<int>(shape.width);
+    MBIRK_KEEP_LOOP for (int n = warp; n < end; n += warps) {
+      auto const pass = I::load_value(passes + n);
+      auto taps = find_taps<I>(pass, squared, shape.channels, i, j);
+      taps.first = taps.first * I::broadcast(width);
+      sh.taps(warp, lane) = share_taps<I>(taps);
+      block.warp().sync();
+      auto const y = sinogram + (shape.offset(chunk, pass.view) + row);
+      if (pass.taps == 2) add_view<2>(block, sh, warp, y, width, sum);
+      else add_view<3>(block, sh, warp, y, width, sum);
+      block.warp().sync();  // the taps are no longer read
+    }
+    simd::static_for<pixels_of_block>([&](auto q) MBIRK_FLAT { sh.sums(warp, q, lane) = B::element(sum[q]); });
+    block.sync();
+    MBIRK_KEEP_LOOP for (int q = warp; q < pixels_of_block && first + q < pixels; q += warps) {
+      auto total = B::constant(0);
+      for (int k = 0; k < warps; ++k) total = total + B::broadcast(static_cast<float>(sh.sums(k, q, lane)));
+      store_lanes<B>(voxel_columns + (I::load_value(offsets + (first + q)) + chunk * shape.width + row), total,
+                     min<index_t>(left, B::lanes));
+    }
+  }
+
+ private:
+  /// @param y  the pack of channel 0; taps.first are offsets from there
+  template <int Taps, class Block, class Shared>
+  MBIRK_INLINE void add_view(Block const& block, Shared& sh, int warp, typename B::template cursor<float const> y,
+                             int width, pack (&sum)[pixels_of_block]) const noexcept {
+    simd::static_for<pixels_of_block>([&](auto q) MBIRK_FLAT {
+      shared_taps const taps = sh.taps(warp, q);
+      auto channel = y + taps.first;
+      simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        sum[q] = fma(B::broadcast(taps.weight[t]), B::load(channel), sum[q]);
+        channel = channel + width;
+      });
+      // Without these barriers the compiler reads all taps first, for which there are not enough registers.
+      if constexpr (q % 8 == 7) block.warp().sync();
+    });
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END
