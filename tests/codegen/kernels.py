@@ -28,7 +28,7 @@ slack = 8  # registers that another compiler release may add without changing ho
 # spills, whatever the limits say.
 projectors = re.compile(r"parallel_(gather|list_gather|block_back|tile_back|view_back|unweighted_hessian)|"
                         r"(cone|general|multiaxis)_(gather|list_gather|block_back|back_gather)|"
-                        r"sort_by_channel|block_sort|channel_major|ramp_block_fourier")
+                        r"block_sort|channel_major|ramp_block_fourier")
 
 
 def compile_for(source, front_end):

@@ -144,13 +144,13 @@ std::vector<sorted_list> device_sorts(any_scan const& s, pixel_list const& pixel
     auto const plan = mbirk::detail::plan_list(ctx, any, pixels, values.all());
     std::vector<sorted_list> sorted;
     auto const sort = [&](double widest, auto const& make) {
-      for (bool const in_blocks : {true, false}) {
+      for (bool const four_warps : {true, false}) {
         mbirk::detail::sorted_pixels<device_context> const memory(ctx, shape, plan.pixels.pixels, widest);
         auto const order = make(memory.sorter(ctx, plan.pixels));
-        using block_sort = kernel::block_sort<B, std::remove_const_t<decltype(order)>>;
-        EXPECT_TRUE(block_sort::fits(memory.bins));
-        if (in_blocks) mbirk::detail::launch_blocks(ctx, block_sort{order, shape.views});
-        else launch(ctx, shape.views, order);
+        using order_type = std::remove_const_t<decltype(order)>;
+        auto const run = [&](auto const& kernel) { mbirk::detail::launch_blocks(ctx, kernel); };
+        if (four_warps) run(kernel::block_sort<B, order_type, 4>{order, shape.views});
+        else run(kernel::block_sort<B, order_type, 1>{order, shape.views});
         host_copy const all_starts(ctx, memory.starts), all_order(ctx, memory.order);
         sorted_list found;
         for (index_t view = 0; view < shape.views; ++view) {
@@ -170,12 +170,12 @@ std::vector<sorted_list> device_sorts(any_scan const& s, pixel_list const& pixel
       double widest = 0;
       for (auto const& view : tables.views) widest = std::max(widest, view.width);
       sort(widest, [&](auto const& order) {
-        return kernel::sort_by_channel<B>{order, observe(ctx, tables.device_views)};
+        return kernel::parallel_channel_order<B>{order, observe(ctx, tables.device_views)};
       });
     } else if constexpr (std::is_base_of_v<cone_geometry, Geometry>) {
       if (double const widest = mbirk::detail::widest_cone_footprint(any); std::isfinite(widest))
         sort(widest, [&](auto const& order) {
-          return kernel::cone_sort_by_channel<B>{order, any.geometry(), observe(ctx, tables.device_positions)};
+          return kernel::cone_channel_order<B>{order, any.geometry(), observe(ctx, tables.device_positions)};
         });
     }
     return sorted;

@@ -32,7 +32,7 @@ struct sorted_list {
   std::vector<std::vector<std::int32_t>> order, starts;
   bool operator==(sorted_list const&) const = default;
 };
-/// By blocks, and by warps; nothing for a geometry that does not sort.
+/// By four warps a view, and by one; nothing for a geometry that does not sort.
 std::vector<sorted_list> device_sorts(any_scan const& s, pixel_list const& pixels);
 /// Back projection of listed pixels in parallel beam by the kernels whose warps share views, and pixels.
 std::array<array<2>, 2> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "mbirk/instrument/none.hpp"
+#include "mbirk/kernel/device/block_sort.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
@@ -112,16 +113,18 @@ TEST(OnDevice, BackProjectionOfManyListedPixels) {
     EXPECT_LE(relative_error(sparse_back(s, y, pixels, 1).data, expected.data), 2 * tolerance(s, false, 1)) << count;
   }
 }
-// More channels than counters of a block sort.
+// More channels than four warps have counters for, and more than one has.
 TEST(OnDevice, ForwardProjectionToManyChannels) {
-  auto p = parallel_geometry::typical_scan({2, 3, 2850});
-  p.recon_shape = {20, 20, 3};
-  auto const s = parallel_scan(p);
-  auto const pixels = some_pixels(s, 23, 3);
-  auto const x = cylinders_of(random_array<3>(s.recon_shape(), 1), pixels);
-  array<3> expected(s.sinogram_shape());
-  sparse_forward_project(host, s, x.all(), as_view(pixels), expected.all());
-  EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, expected.data), 2 * tolerance(s, true, 1));
+  for (index_t const channels : {index_t{2850}, kernel::most_sorted_channels + 1}) {
+    auto p = parallel_geometry::typical_scan({2, 3, channels});
+    p.recon_shape = {20, 20, 3};
+    auto const s = parallel_scan(p);
+    auto const pixels = some_pixels(s, 23, 3);
+    auto const x = cylinders_of(random_array<3>(s.recon_shape(), 1), pixels);
+    array<3> expected(s.sinogram_shape());
+    sparse_forward_project(host, s, x.all(), as_view(pixels), expected.all());
+    EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, expected.data), 2 * tolerance(s, true, 1)) << channels;
+  }
 }
 // Ranges of an update: half of the square root, from 1 to 64 entries.
 TEST(OnDevice, RangesOfAnUpdate) {
@@ -130,9 +133,9 @@ TEST(OnDevice, RangesOfAnUpdate) {
     EXPECT_EQ(mbirk::detail::entries_of_device_range(entries), of_range) << entries;
 }
 
-// 300 pixels are more than two rounds of each of the four warps of a block. Both sorts are stable, so the order of the
-// pixels of a bin is that of the list.
-TEST_P(OnScans, SortsByBlocksAndByWarps) {
+// 300 pixels are more than two rounds of each of four warps. The sort is stable, so the order of the pixels of a bin is
+// that of the list.
+TEST_P(OnScans, SortsByFourWarpsAndByOne) {
   auto const sorted = device_sorts(s, some_pixels(s, 300, 4));
   if (sorted.empty()) GTEST_SKIP() << "the geometry does not sort pixels";
   EXPECT_EQ(sorted[0], sorted[1]);

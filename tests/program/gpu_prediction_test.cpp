@@ -74,9 +74,10 @@ TEST(gpu_kernels, every_device_has_code) {
   for (auto const& d : every_device())
     for (auto const* name :
          {"parallel_gather", "parallel_list_gather<gather_store>", "parallel_list_gather<gather_norm<false>>",
-          "sort_by_channel", "block_sort<sort_by_channel>", "parallel_block_back", "parallel_tile_back",
-          "parallel_view_back", "cone_gather", "cone_list_gather<gather_store>", "cone_list_gather<gather_norm<false>>",
-          "cone_sort_by_channel", "block_sort<cone_sort_by_channel>", "cone_block_back<1,false>", "sum_runs",
+          "block_sort<parallel_channel_order,1>", "block_sort<parallel_channel_order,4>", "parallel_block_back",
+          "parallel_tile_back", "parallel_view_back", "cone_gather", "cone_list_gather<gather_store>",
+          "cone_list_gather<gather_norm<false>>", "block_sort<cone_channel_order,1>",
+          "block_sort<cone_channel_order,4>", "cone_block_back<1,false>", "sum_runs",
           "block_counts<count_bins>", "block_counts<count_digits>",
           "vcd_direction<qggmrf_cylinder>", "to_channel_major", "median_lanes",
           "ramp_block_fourier<sinogram_rows<float const*>,sinogram_rows<float*>>"}) {
@@ -191,7 +192,7 @@ TEST(gpu_launches, few_listed_pixels_are_sorted) {
   std::vector<std::int32_t> const few(pixels.begin(), pixels.begin() + 32 * 48 / 8),
       more(pixels.begin(), pixels.begin() + 32 * 48 / 8 + 1);
   auto const sorted = forward_launches(scan, few), searched = forward_launches(scan, more);
-  ASSERT_EQ(sorted.front().kernel, "block_sort<sort_by_channel>");
+  ASSERT_EQ(sorted.front().kernel, "block_sort<parallel_channel_order,4>");
   ASSERT_EQ(sorted[1].kernel, "parallel_list_gather<gather_store>");
   ASSERT_EQ(searched.front().kernel, "parallel_gather");
   // A sorted pixel is found view by view, one that is searched for by pairs of views.
@@ -200,7 +201,7 @@ TEST(gpu_launches, few_listed_pixels_are_sorted) {
 
   any_scan const cone = mbirk::scan<cone_geometry>(cone_geometry::typical_scan({16, 32, 48}));
   auto const by_channel = forward_launches(cone, few);
-  ASSERT_EQ(by_channel.front().kernel, "block_sort<cone_sort_by_channel>");
+  ASSERT_EQ(by_channel.front().kernel, "block_sort<cone_channel_order,4>");
   ASSERT_EQ(by_channel[1].kernel, "cone_list_gather<gather_store>");
   EXPECT_GE(units_of(by_channel[1], "hit"), 16 * 32 * 48 / 8);
 }

@@ -39,28 +39,20 @@ kernel::chunked_shape shape_of(cone_geometry const& g) {
   return kernel::make_chunks(g.views, g.channels, g.rows, lanes, std::max<index_t>(1, g.rows));
 }
 
-/// Sorting of listed pixels by channel, view by view.
-launch_work sorting_launch(std::string const& kernel, double views, double pixels, double channels, double widest) {
-  using in_blocks = kernel::block_sort<any_warp, kernel::sort_by_channel<any_warp>>;
-  double const all_bins = channels + std::ceil(std::min(widest, channels)), rounds = std::ceil(pixels / lanes);
-  if (all_bins <= in_blocks::most_bins) {
-    return {.kernel = "block_sort<" + kernel + ">",
-            .variant = {},
-            .tasks = views,
-            .warps_per_block = in_blocks::warps,
-            .shares_tasks = false,
-            .units = {{"count round", views * rounds},
-                      {"place round", views * rounds},
-                      {"bin", views * in_blocks::warps * std::ceil(all_bins / in_blocks::bounds.threads)}},
-            .l2_bytes = 4 * views * (5 * pixels + all_bins),
-            .memory_bytes = 4 * views * (pixels + all_bins)};
-  }
-  // Counting takes 4 requests a round, placing 6; zeroing and adding up 4 for every 32 bins.
-  double const bins = std::ceil((all_bins + 2) / lanes);
-  auto sorting = streaming_launch(kernel, views, views * (10 * rounds + 4 * bins), 4 * views * pixels);
-  // Latency: every round waits for its counters twice.
-  sorting.units.emplace_back("operation", views * 2 * rounds * 3 * lanes);
-  return sorting;
+/// Sorting of listed pixels by channel, view by view, by four warps or by one.
+launch_work sorting_launch(std::string const& order, double views, double pixels, double channels, double widest) {
+  double const bins = channels + std::ceil(std::min(widest, channels)), rounds = std::ceil(pixels / lanes),
+               warps = 4 * bins <= kernel::most_sort_counters ? 4 : 1;
+  return {.kernel = "block_sort<" + order + (warps > 1 ? ",4>" : ",1>"),
+          .variant = {},
+          .tasks = views,
+          .warps_per_block = static_cast<int>(warps),
+          .shares_tasks = false,
+          .units = {{"count round", views * rounds},
+                    {"place round", views * rounds},
+                    {"bin", views * std::ceil(bins / lanes)}},
+          .l2_bytes = 4 * views * (5 * pixels + bins),
+          .memory_bytes = 4 * views * (pixels + bins)};
 }
 /// Rounds of 32 pixels between the first and the last bin of a warp, which has the pixels of its channels and of a
 /// footprint's width beside them.
@@ -124,7 +116,7 @@ std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t
     double const hits = seen.weight * chunks * found_by(s, seen, quads, 1).hits;
     work.units = {{"pixel round", views * quads * chunks * rounds_of_warp(pixels, channels, widest)},
                   {"batch", hits / kernel::parallel_gather_sums<any_warp, 1>::batch}};
-    return {sorting_launch("sort_by_channel", views, pixels, channels, widest), std::move(work)};
+    return {sorting_launch("parallel_channel_order", views, pixels, channels, widest), std::move(work)};
   }
   auto work = launch.operator()<2>("parallel_gather");
   auto const found = found_by(s, seen, quads, 2);
@@ -156,7 +148,7 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed)) && std::isfinite(widest)) {
     work.kernel = list_kernel("cone_list_gather", epilogue);
     work.units.emplace_back("pixel round", tasks * rounds_of_warp(pixels, channels, widest));
-    return {sorting_launch("cone_sort_by_channel", real(g.views), pixels, channels, widest), std::move(work)};
+    return {sorting_launch("cone_channel_order", real(g.views), pixels, channels, widest), std::move(work)};
   }
   work.units.emplace_back("group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes));
   work.units.emplace_back("group", each * found.groups);

@@ -37,13 +37,14 @@
   X(kernel::cone_block_back<B, 1, false>)                              \
   X(kernel::cone_block_back<B, 2, false>)                              \
   X(kernel::cone_block_back<B, 2, true>)                               \
-  X(kernel::block_sort<B, kernel::cone_sort_by_channel<B>>)            \
-  X(kernel::block_sort<B, kernel::sort_by_channel<B>>)                 \
+  X(kernel::block_sort<B, kernel::cone_channel_order<B>, 1>)           \
+  X(kernel::block_sort<B, kernel::cone_channel_order<B>, 4>)           \
+  X(kernel::block_sort<B, kernel::parallel_channel_order<B>, 1>)       \
+  X(kernel::block_sort<B, kernel::parallel_channel_order<B>, 4>)       \
   X(kernel::cone_gather<B>)                                            \
   X(kernel::cone_list_gather<B>)                                       \
   X(kernel::cone_list_gather<B, kernel::gather_norm<B, false>>)        \
   X(kernel::cone_list_gather<B, kernel::gather_norm<B, true>>)         \
-  X(kernel::on_warps<kernel::cone_sort_by_channel<B>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 1, false>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 2, false>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 2, true>, kernel::no_scratch>)  \
@@ -57,7 +58,6 @@
   X(kernel::parallel_list_gather<B, kernel::gather_norm<B, false>>)    \
   X(kernel::parallel_list_gather<B, kernel::gather_norm<B, true>>)     \
   X(kernel::on_warps<kernel::sum_runs<B>, kernel::no_scratch>)         \
-  X(kernel::on_warps<kernel::sort_by_channel<B>, kernel::no_scratch>)  \
   X(kernel::parallel_block_back<B>)                                    \
   X(kernel::parallel_tile_back<B>)                                     \
   X(kernel::parallel_view_back<B>)

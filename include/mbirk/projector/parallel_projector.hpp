@@ -213,7 +213,8 @@ template <class Geometry> struct parallel_projector {
     double widest = 0;
     for (auto const& view : t.views) widest = std::max(widest, view.width);
     sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
-    sort_pixels(ctx, shape.views, kernel::sort_by_channel<B>{sorted.sorter(ctx, plan), observe(ctx, t.device_views)});
+    sort_pixels(ctx, shape.views, kernel::parallel_channel_order<B>{sorted.sorter(ctx, plan),
+                                                                    observe(ctx, t.device_views)});
     run_gather(ctx, shape, ceil_div(shape.channels, index_t{kernel::gather_channels}), epilogue,
                [&]<class E>(E const& of_warp) {
       auto const sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape, of_warp);

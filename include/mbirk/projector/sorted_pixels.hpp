@@ -12,15 +12,15 @@
 namespace mbirk::detail {
 
 /// Whether a device sorts a list of so many pixels by channel in every view before it projects them: their order then
-/// takes an eighth of the sinogram's memory at most.
+/// takes an eighth of the sinogram's memory at most, and the counters fit.
 inline bool sorts_pixels(kernel::chunked_shape const& shape, index_t listed) {
-  return 8 * listed <= shape.channels * shape.rows;
+  return 8 * listed <= shape.channels * shape.rows && shape.channels <= kernel::most_sorted_channels;
 }
 template <class Context> bool sorts_pixels(kernel::chunked_shape const& shape, device_plan<Context> const& plan) {
   return plan.listed && sorts_pixels(shape, plan.pixels);
 }
 
-/// Memory for the order, which the kernels that derive from channel_order fill.
+/// Memory for the order.
 template <class Context> struct sorted_pixels {
   kernel::channel_bins bins;
   temporary<std::int32_t, Context> order, starts;
@@ -48,11 +48,12 @@ template <class Context> struct sorted_pixels {
   }
 };
 
-/// Sorts the pixels of all views, in blocks where their counters fit into shared memory.
+/// Sorts the pixels of all views, by four warps a view where their counters fit.
 template <class Context, class Order> void sort_pixels(Context const& ctx, index_t views, Order const& order) {
-  using in_blocks = kernel::block_sort<typename Context::backend, Order>;
-  if (in_blocks::fits(order.bins)) launch_blocks(ctx, in_blocks{order, views});
-  else launch(ctx, views, order);
+  using B = typename Context::backend;
+  using by_warps = kernel::block_sort<B, Order, 4>;
+  if (by_warps::fits(order.bins)) launch_blocks(ctx, by_warps{order, views});
+  else launch_blocks(ctx, kernel::block_sort<B, Order, 1>{order, views});
 }
 
 /// Bound of the width of cone-beam footprints, in channels; infinite if the source may be among the pixels. A pixel at

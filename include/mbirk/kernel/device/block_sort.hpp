@@ -1,22 +1,27 @@
-// The counting sort of sort_by_channel.hpp with a block for every view and counters in shared memory.
+// Sorts listed pixels by the channels that they reach, with a block for every view and counters in shared memory.
 #pragma once
 
 #include <cstdint>
 
 #include "mbirk/exec/block.hpp"
-#include "mbirk/kernel/device/sort_by_channel.hpp"
+#include "mbirk/kernel/device/channel_order.hpp"
 
 MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Order: sort_by_channel or cone_sort_by_channel, whose tables it fills with the same numbers, up to the last start.
-/// The warps of a block have consecutive parts of the list and a counter for every bin each, so that the sort is
-/// stable.
-template <class B, class Order> struct block_sort {
+/// Counters of a block that fit into shared memory.
+inline constexpr int most_sort_counters = 11264;
+/// Most channels of a detector whose pixels are sorted, by one warp: a view has at most two bins per channel.
+inline constexpr index_t most_sorted_channels = most_sort_counters / 2;
+
+/// Counting sort of the pixels of a view. The warps of a block have consecutive parts of the list and a counter for
+/// every bin each, so that the sort is stable: the order, and with it every sum, is the same on every run.
+/// Order: parallel_channel_order or cone_channel_order. Warps: more are faster, fewer leave room for more bins.
+template <class B, class Order, int Warps> struct block_sort {
   using I = typename B::index_backend;
   using ints = typename I::ints;
-  static constexpr int warps = 4, most_bins = 2816;
+  static constexpr int warps = Warps, most_bins = most_sort_counters / Warps;
   static constexpr launch_bounds bounds{warps * warp_lanes, 2};
   template <class Block> struct shared {
     // Pixels of a bin that a warp has; then where its next one goes.

@@ -1,9 +1,9 @@
 // Cone forward projection of listed pixels on a device: like cone_gather, but each warp visits only the pixels that can
-// reach its channels, in the order of cone_sort_by_channel.
+// reach its channels, in the order of cone_channel_order.
 #pragma once
 
+#include "mbirk/kernel/device/channel_order.hpp"
 #include "mbirk/kernel/device/cone_gather.hpp"
-#include "mbirk/kernel/device/sort_by_channel.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -1,9 +1,9 @@
 // Parallel forward projection of listed pixels on a device: like parallel_gather, but each warp visits only the pixels
-// that can reach its channels, in the order of sort_by_channel.
+// that can reach its channels, in the order of parallel_channel_order.
 #pragma once
 
+#include "mbirk/kernel/device/channel_order.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
-#include "mbirk/kernel/device/sort_by_channel.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -44,7 +44,8 @@ template <class I> struct sorted_lists {
   }
 };
 
-/// Counting sort of the pixels of a view; stable, so that the order, and with it every sum, is the same on every run.
+/// What a sort of listed pixels by channel reads and fills (block_sort.hpp). Derived orders know where footprints
+/// begin.
 template <class B> struct channel_order {
   using I = typename B::index_backend;
   using ints = typename I::ints;
@@ -56,34 +57,10 @@ template <class B> struct channel_order {
   index_t pixels;
   channel_bins bins;
 
-  /// edge(rows, columns): where the footprints of 32 pixels begin on the detector, in channels.
-  template <class Edge> MBIRK_INLINE void sort(index_t view, Edge const& edge) const noexcept {
-    auto const start = starts + view * bins.stride();
-    for (index_t k = 0; k < bins.stride(); k += I::lanes) I::store(start + k, I::broadcast(std::int32_t{0}));
-    order_lanes<I>();
-    // Entry b + 2 counts bin b; after the sums entry b + 1 is the start of bin b, which its pixels then advance to the
-    // start of bin b + 1.
-    each_round(edge, 0, pixels, [&](index_t, ints bin, std::int32_t, std::int32_t equal, bool valid,
-                                    bool last) MBIRK_FLAT {
-      ints const place = bin + I::broadcast(std::int32_t{2}), before = I::gather_ints(start, place);
-      order_lanes<I>();
-      I::scatter_ints(start, place, before + I::broadcast(equal), valid && last);
-    });
-    add_up(start);
-    auto const order = sorted + view * pixels;
-    each_round(edge, 0, pixels, [&](index_t first, ints bin, std::int32_t rank, std::int32_t equal, bool valid,
-                                    bool last) MBIRK_FLAT {
-      ints const place = bin + I::broadcast(std::int32_t{1}), next = I::gather_ints(start, place);
-      order_lanes<I>();
-      I::scatter_ints(order, next + I::broadcast(rank), I::iota() + I::broadcast(static_cast<std::int32_t>(first)),
-                      valid);
-      I::scatter_ints(start, place, next + I::broadcast(equal), valid && last);
-    });
-  }
-
   /// Calls f for 32 pixels at a time of [from, to), one per lane: first .. first + 31, their bins (0 for those in none,
   /// which are not valid), how many lanes before have the same bin, how many have it in all, whether the lane is the
   /// last of them.
+  /// @param edge  edge(rows, columns): where the footprints of 32 pixels begin on the detector, in channels
   template <class Edge, class F>
   MBIRK_INLINE void each_round(Edge const& edge, index_t from, index_t to, F const& f) const noexcept {
     auto const lane = I::element(I::iota());
@@ -102,31 +79,10 @@ template <class B> struct channel_order {
       order_lanes<I>();
     }
   }
-
- private:
-  /// Running sums of the counts of a view: every lane adds up a piece of the table, then what earlier lanes have.
-  MBIRK_INLINE void add_up(typename I::template cursor<std::int32_t> start) const noexcept {
-    auto const lane = I::element(I::iota()), piece = static_cast<std::int32_t>(bins.stride() / I::lanes);
-    ints const first = I::iota() * I::broadcast(piece);
-    std::int32_t sum = 0;
-    for (std::int32_t k = 0; k < piece; ++k) sum += I::element(I::gather_ints(start, first + I::broadcast(k)));
-    ints const sums = I::broadcast(sum);
-    std::int32_t before = 0;
-    for (int l = 0; l < I::lanes; ++l) {
-      std::int32_t const other = I::at(sums, l);
-      before += l < lane ? other : 0;
-    }
-    for (std::int32_t k = 0; k < piece; ++k) {
-      ints const place = first + I::broadcast(k);
-      before += I::element(I::gather_ints(start, place));
-      I::scatter_ints(start, place, I::broadcast(before), true);
-    }
-    order_lanes<I>();
-  }
 };
 
-/// Parallel beam. A task is a view.
-template <class B> struct sort_by_channel : channel_order<B> {
+/// Order in parallel beam.
+template <class B> struct parallel_channel_order : channel_order<B> {
   using I = typename B::index_backend;
 
   typename I::template cursor<view_taps const> views;  // the first pass of every view
@@ -139,13 +95,10 @@ template <class B> struct sort_by_channel : channel_order<B> {
                  fma(I::to_wide(cols), I::broadcast(taps.col_step), I::broadcast(taps.edge)));
     });
   }
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    with_edges(task, [&](auto const& edge) MBIRK_FLAT { this->sort(task, edge); });
-  }
 };
 
-/// Cone beam. A task is a view.
-template <class B> struct cone_sort_by_channel : channel_order<B> {
+/// Order in cone beam.
+template <class B> struct cone_channel_order : channel_order<B> {
   using I = typename B::index_backend;
 
   cone_geometry geometry;
@@ -158,9 +111,6 @@ template <class B> struct cone_sort_by_channel : channel_order<B> {
       auto const channel = footprints.of(rows, cols).channel;
       return definition::left_edge(channel.centre, channel.width);
     });
-  }
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    with_edges(task, [&](auto const& edge) MBIRK_FLAT { this->sort(task, edge); });
   }
 };
 
