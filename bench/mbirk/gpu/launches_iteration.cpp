@@ -57,7 +57,7 @@ std::vector<launch_work> subset_launches(Geometry const& g, subset_projections p
   all.push_back(streaming_launch("axpy_projection",
                                  blocks * real(kernel::pieces_for_device(shape.chunks * shape.views, shape.channels)),
                                  3 * samples / lanes, 12 * samples));
-  // Of its three loads a pack, one is of its own sums, which stay in L1.
+  // The kernel loads three packs for each that it stores; one of them is of its own sums, which stay in L1.
   all.push_back(stores("vcd_update", updates, 2 * packs, 4 * 2 * voxels));
   all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * ranges * slices, 8 * ranges * slices * lanes));
   reduce("device_reduce<plain_sums<1>>", updates);

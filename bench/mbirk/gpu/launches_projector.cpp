@@ -87,7 +87,7 @@ launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t
           .tasks_between = sizes.quads};
 }
 
-/// What warps of a list do with the channels that they have summed (kernel/device/gather_epilogue.hpp).
+/// The epilogue of the warps that project a list (kernel/device/gather_epilogue.hpp).
 enum class list_epilogue { store, norm };
 std::string list_kernel(char const* kernel, list_epilogue epilogue) {
   return kernel + std::string(epilogue == list_epilogue::norm ? "<gather_norm<false>>" : "<gather_store>");

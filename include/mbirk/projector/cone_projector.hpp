@@ -91,7 +91,7 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
       if (double const widest = widest_cone_footprint(s); sorts_pixels(shape, plan) && std::isfinite(widest)) {
         sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
         sort_pixels(ctx, shape.views, kernel::cone_channel_order<B>{sorted.sorter(ctx, plan), s.geometry(),
-                                                                      observe(ctx, t.device_positions)});
+                                                                    observe(ctx, t.device_positions)});
         run_gather(ctx, shape, pieces.count() * ceil_div(shape.channels, index_t{kernel::gather_channels}), epilogue,
                    [&]<class E>(E const& of_warp) {
           launch_blocks(ctx, kernel::cone_list_gather<B, E>{sums(of_warp), sorted.lists(ctx, plan.pixels)});

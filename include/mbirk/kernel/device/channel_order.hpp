@@ -44,8 +44,8 @@ template <class I> struct sorted_lists {
   }
 };
 
-/// What a sort of listed pixels by channel reads and fills (block_sort.hpp). Derived orders know where footprints
-/// begin.
+/// The tables that a sort of listed pixels by channel reads and fills (block_sort.hpp). Derived orders know where
+/// footprints begin.
 template <class B> struct channel_order {
   using I = typename B::index_backend;
   using ints = typename I::ints;

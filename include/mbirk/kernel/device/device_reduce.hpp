@@ -8,7 +8,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// What a warp adds up of every `step`-th number below `count` from `first` on, if `warps` of them share these.
+/// The part of one warp, of `warps` that share the work, of the sum of every `step`-th number from `first` on, below
+/// `count`.
 template <class B>
 MBIRK_INLINE double sum_numbers(typename B::template cursor<double const> values, index_t count, index_t first,
                                 index_t step, int warp = 0, int warps = 1) noexcept {

@@ -37,7 +37,7 @@ template <class B, bool Weighted> struct gather_norm {
     row = fma(wz, z, row);
     return wz;
   }
-  /// The same for four packs, of which a lane has neighbouring elements; replaces z by w z.
+  /// Replaces four packs z by w z, where a lane has four neighbouring elements; adds w z^2 to row.
   MBIRK_INLINE void of_four(index_t at, pack (&z)[4], pack& row) const noexcept {
     pack w[4];
     if constexpr (Weighted) B::load_four(weights + at, w);
