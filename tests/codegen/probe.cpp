@@ -1,6 +1,8 @@
 // One kernel, compiled three times: through a context without instrumentation, through one that traces
 // (-DMBIRK_TRACING), and as a programmer would write it for AVX2 without any of the library's abstractions of vectors,
 // cursors and policies (-DMBIRK_BY_HAND).
+#include <cstring>
+
 #include "mbirk/launch.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"

@@ -2,6 +2,7 @@
 // Tolerances are derived in support.hpp, those of the transforms in fourier_filter_test.cpp.
 #include "mbirk/filter/direct_filter.hpp"
 
+#include <cstring>
 #include <limits>
 
 #include "core/messages.hpp"

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "io/scratch_folder.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -16,6 +15,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#else
+#include <chrono>
 #endif
 #if defined(__linux__)
 #include <sched.h>
@@ -58,14 +59,19 @@ inline void pause_processor() noexcept {
 #endif
 }
 
-using spin_clock = std::chrono::steady_clock;
-/// How long a thread without work spins before it sleeps. Waking it takes about as long, and most loops follow each
-/// other sooner.
-inline constexpr std::chrono::microseconds spin_time{20};
-
+/// Nanoseconds of the steady clock, without <chrono> where it is not needed: every program would have to read it.
 inline std::int64_t read_steady_clock() noexcept {
-  return std::chrono::nanoseconds(spin_clock::now().time_since_epoch()).count();
+#if defined(__unix__) || defined(__APPLE__)
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+#else
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+#endif
 }
+/// How long a thread without work spins before it sleeps, in nanoseconds. Waking it takes about as long, and most loops
+/// follow each other sooner.
+inline constexpr std::int64_t spin_time = 20'000;
 
 /// Nanoseconds of processor time that the calling thread has had; 0 where the system does not say.
 inline std::int64_t read_thread_clock() noexcept {
@@ -76,14 +82,14 @@ inline std::int64_t read_thread_clock() noexcept {
   return 0;
 }
 
-/// Spins until done() holds, at most until `end`; returns whether it holds.
-template <class Done> bool spin_until(Done const& done, spin_clock::time_point end) noexcept {
+/// Spins until done() holds, at most until the steady clock shows `end`; returns whether it holds.
+template <class Done> bool spin_until(Done const& done, std::int64_t end) noexcept {
   do {
     for (int k = 0; k < 16; ++k) {
       if (done()) return true;
       pause_processor();
     }
-  } while (spin_clock::now() < end);
+  } while (read_steady_clock() < end);
   return done();
 }
 
@@ -309,7 +315,7 @@ class thread_team {
 
   void wait_for_helpers(slot& s) const noexcept {
     auto const left = [&] { return s.state.load(std::memory_order_acquire) & helpers_mask; };
-    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }, spin_clock::now() + spin_time))) return;
+    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }, read_steady_clock() + spin_time))) return;
     std::uint32_t now = s.state.fetch_or(waiting, std::memory_order_acquire) | waiting;
     while ((now & helpers_mask) != 0) {
       s.state.wait(now, std::memory_order_acquire);
@@ -338,12 +344,12 @@ class thread_team {
 
   void serve() noexcept {
     use_processors_of_main_thread();
-    auto sleep_at = spin_clock::now() + spin_time;
+    auto sleep_at = read_steady_clock() + spin_time;
     for (;;) {
       std::uint32_t const seen = epoch_.load();
       if (stopping_.load(std::memory_order_acquire)) return;
       if (help()) {
-        sleep_at = spin_clock::now() + spin_time;
+        sleep_at = read_steady_clock() + spin_time;
         continue;
       }
       auto const changed = [&] { return epoch_.load(std::memory_order_relaxed) != seen; };

@@ -130,8 +130,8 @@ template <class T, int Half> MBIRK_HOST_INLINE vector<T, 2 * Half> join(vector<T
     return whole(_mm256_insertf128_pd(_mm256_castpd128_pd256(__m128d(lo)), __m128d(hi), 1));
 #endif
   whole joined;
-  std::memcpy(&joined, &lo, sizeof lo);
-  std::memcpy(reinterpret_cast<char*>(&joined) + sizeof lo, &hi, sizeof hi);
+  __builtin_memcpy(&joined, &lo, sizeof lo);
+  __builtin_memcpy(reinterpret_cast<char*>(&joined) + sizeof lo, &hi, sizeof hi);
   return joined;
 }
 
@@ -161,8 +161,8 @@ template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> 
   }
 #endif
   vector<From, L / 2> lo, hi;
-  std::memcpy(&lo, &a, sizeof lo);
-  std::memcpy(&hi, reinterpret_cast<char const*>(&a) + sizeof lo, sizeof hi);
+  __builtin_memcpy(&lo, &a, sizeof lo);
+  __builtin_memcpy(&hi, reinterpret_cast<char const*>(&a) + sizeof lo, sizeof hi);
   return {__builtin_convertvector(lo, vector<double, L / 2>), __builtin_convertvector(hi, vector<double, L / 2>)};
 }
 
@@ -192,12 +192,12 @@ template <int L> struct native : data_backend<native<L>, floats<L>, ints<L>, dou
   }
   template <class T> static MBIRK_HOST_INLINE void store_value(T* p, T x) { *p = x; }
 
-  static MBIRK_HOST_INLINE void store(float* p, pack a) { std::memcpy(p, &a.v, sizeof a.v); }
+  static MBIRK_HOST_INLINE void store(float* p, pack a) { __builtin_memcpy(p, &a.v, sizeof a.v); }
   static MBIRK_HOST_INLINE void store_partial(float* p, pack a, int n) { detail::store_partial(p, a.v, n); }
-  static MBIRK_HOST_INLINE void store(std::int32_t* p, ints a) { std::memcpy(p, &a.v, sizeof a.v); }
+  static MBIRK_HOST_INLINE void store(std::int32_t* p, ints a) { __builtin_memcpy(p, &a.v, sizeof a.v); }
   static MBIRK_HOST_INLINE void store(double* p, wide a) {
-    std::memcpy(p, &a.lo, sizeof a.lo);
-    std::memcpy(p + L / 2, &a.hi, sizeof a.hi);
+    __builtin_memcpy(p, &a.lo, sizeof a.lo);
+    __builtin_memcpy(p + L / 2, &a.hi, sizeof a.hi);
   }
 
   static MBIRK_HOST_INLINE ints iota() {
@@ -251,7 +251,7 @@ template <int L> struct native : data_backend<native<L>, floats<L>, ints<L>, dou
  private:
   template <class V, class T> static MBIRK_HOST_INLINE V read(T const* p) {
     V v;
-    std::memcpy(&v, p, sizeof v);
+    __builtin_memcpy(&v, p, sizeof v);
     return v;
   }
 };

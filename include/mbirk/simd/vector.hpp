@@ -6,8 +6,8 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -111,11 +111,11 @@ template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
     using half = vector<element, sizeof(V) / sizeof(element) / 2>;
     for (std::size_t at = 0; at < sizeof(V); at += sizeof(half)) {  // copies of halves, which g++ keeps in registers
       half x, y, z;
-      std::memcpy(&x, reinterpret_cast<char const*>(&a) + at, sizeof x);
-      std::memcpy(&y, reinterpret_cast<char const*>(&b) + at, sizeof y);
-      std::memcpy(&z, reinterpret_cast<char const*>(&c) + at, sizeof z);
+      __builtin_memcpy(&x, reinterpret_cast<char const*>(&a) + at, sizeof x);
+      __builtin_memcpy(&y, reinterpret_cast<char const*>(&b) + at, sizeof y);
+      __builtin_memcpy(&z, reinterpret_cast<char const*>(&c) + at, sizeof z);
       x = fma(x, y, z);
-      std::memcpy(reinterpret_cast<char*>(&a) + at, &x, sizeof x);
+      __builtin_memcpy(reinterpret_cast<char*>(&a) + at, &x, sizeof x);
     }
     return a;
   }
@@ -245,8 +245,8 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
   }
 #endif
   float table[2 * n];
-  std::memcpy(table, &a, sizeof a);
-  std::memcpy(table + n, &b, sizeof b);
+  __builtin_memcpy(table, &a, sizeof a);
+  __builtin_memcpy(table + n, &b, sizeof b);
   return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (2 * n - 1)]; });
 }
 
@@ -264,7 +264,7 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
   if constexpr (n == 4) return V(vqtbl1q_u8(uint8x16_t(a), uint8x16_t((index & 3) * 0x04040404 + 0x03020100)));
 #endif
   float table[n];
-  std::memcpy(table, &a, sizeof a);
+  __builtin_memcpy(table, &a, sizeof a);
   return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (n - 1)]; });
 }
 
@@ -275,7 +275,7 @@ template <class V, class T> MBIRK_HOST_INLINE V load_partial(T const* p, int n) 
     return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
 #endif
   V v{};
-  std::memcpy(&v, p, static_cast<std::size_t>(n) * sizeof(T));
+  __builtin_memcpy(&v, p, static_cast<std::size_t>(n) * sizeof(T));
   return v;
 }
 
@@ -284,7 +284,7 @@ template <class V, class T> MBIRK_HOST_INLINE void store_partial(T* p, V v, int 
   if constexpr (std::is_same_v<V, vector<float, 16>>)
     return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), __m512(v));
 #endif
-  std::memcpy(p, &v, static_cast<std::size_t>(n) * sizeof(T));
+  __builtin_memcpy(p, &v, static_cast<std::size_t>(n) * sizeof(T));
 }
 
 template <class V, class I> MBIRK_HOST_INLINE V gather(float const* p, I index) {
