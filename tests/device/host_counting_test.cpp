@@ -41,7 +41,8 @@ std::set<std::string> const only_host{"parallel_forward",
 /// Device kernels for additions that the host makes in its own code or, for some lists of pixels, in the preceding
 /// kernel.
 std::set<std::string> const only_device{"parallel_gather",    "parallel_block_back",  "parallel_tile_back",
-                                        "parallel_view_back", "parallel_list_gather", "cone_gather",
+                                        "parallel_list_back", "parallel_view_back",   "parallel_list_gather",
+                                        "cone_gather",
                                         "cone_list_gather",   "cone_block_back",      "block_sort",
                                         "apply_epilogue",     "axpy_projection",      "device_reduce",
                                         "sum_runs",           "ramp_block_fourier",   "median_lanes",

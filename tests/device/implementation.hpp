@@ -76,60 +76,72 @@ measured_list device_measure(any_scan const& s, array<2> const& values, pixel_li
     using P = mbirk::detail::projector<Geometry>;
     auto const shape = P::template channel_major_shape<device_context>(any.geometry());
     auto const plan = mbirk::detail::plan_list(ctx, any, pixels, x.in());
-    auto const w = random_array<3>({shape.size(), 1, 1}, 7);
+    auto const w = random_array<3>({shape.size(), 1, 1}, 7), e = random_array<3>({shape.size(), 1, 1}, 8);
     temporary<float, device_context> const z(ctx, "z", shape.size()), wz(ctx, "wz", shape.size()),
-        weights(ctx, "w", shape.size());
-    temporary<double, device_context> const sums(ctx, "sums", shape.chunks * shape.views);
+        weights(ctx, "w", shape.size()), error(ctx, "error", shape.size()),
+        d(ctx, "direction", std::ssize(values.data));
+    temporary<double, device_context> const sums(ctx, "sums", shape.chunks * shape.views), step(ctx, "step", 1);
     put(ctx, w.data.data(), shape.size(), weights.data());
+    put(ctx, e.data.data(), shape.size(), error.data());
+    put(ctx, values.data.data(), d.size(), d.data());
+    put(ctx, &measured_list::step, 1, step.data());
+    bool const keeps = P::template keeps_projection<device_context>(plan.tables, shape, std::ssize(pixels));
     auto const project = [&](temporary<float, device_context> const& to, auto const& epilogue) {
       P::project_channel_major(ctx, any, plan.tables, observe(ctx, x.in(), "x", array_role::argument), plan.pixels,
                                observe(ctx, to), shape, epilogue);
     };
     project(z, kernel::store_epilogue<B>{});
-    if (weighted)
-      project(wz, kernel::squared_norm_epilogue<B, true, true>{observe(ctx, weights), observe(ctx, sums), shape});
-    else project(wz, kernel::squared_norm_epilogue<B, false, true>{{}, observe(ctx, sums), shape});
-    host_copy const all_z(ctx, z), all_wz(ctx, wz);
+    auto const measure = [&](auto has_weights, typename B::template cursor<float const> of_sample) {
+      using keep = kernel::squared_norm_epilogue<B, has_weights, true>;
+      using discard = kernel::squared_norm_epilogue<B, has_weights, false>;
+      using subtract = kernel::axpy_epilogue<B, has_weights>;
+      if (keeps) return project(wz, keep{of_sample, observe(ctx, sums), shape});
+      P::project_subset(ctx, plan.tables, shape, d, plan.pixels, discard{of_sample, observe(ctx, sums), shape});
+      P::project_subset(ctx, plan.tables, shape, d, plan.pixels,
+                        subtract{of_sample, observe(ctx, error), kernel::step_length{0, step.data()}, shape});
+    };
+    if (weighted) measure(std::true_type(), observe(ctx, weights));
+    else measure(std::false_type(), {});
+    host_copy const all_z(ctx, z), all_wz(ctx, wz), all_updated(ctx, error);
     host_copy const all_sums(ctx, sums);
     auto const copy = [](auto const& from) {
       std::vector<std::remove_cvref_t<decltype(from[0])>> to;
       for (index_t k = 0; k < from.size(); ++k) to.push_back(from[k]);
       return to;
     };
+    std::vector<float> const none;
     return measured_list{shape, mbirk::detail::sorts_pixels(shape, std::ssize(pixels)), copy(all_z), w.data,
-                         copy(all_wz), copy(all_sums)};
+                         keeps ? copy(all_wz) : none, keeps ? none : e.data, keeps ? none : copy(all_updated),
+                         copy(all_sums)};
   }, s);
 }
 
-std::array<array<2>, 2> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels) {
+std::vector<array<2>> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels) {
   auto const ctx = on_device();
   using device_context = std::remove_const_t<decltype(ctx)>;
   using B = device_context::backend;
   using P = mbirk::detail::projector<parallel_geometry>;
   auto const shape = P::channel_major_shape<device_context>(s.geometry());
   auto const y = place(ctx.exec, sinogram.all());
-  std::array results{array<2>({std::ssize(pixels), slices_of(s)}, -1.0f),
-                     array<2>({std::ssize(pixels), slices_of(s)}, -1.0f)};
-  auto const plan = mbirk::detail::plan_list(ctx, s, pixels, results[0].all());
+  array<2> const untouched({std::ssize(pixels), slices_of(s)}, -1.0f);
+  auto const x = place(ctx.exec, untouched.all());
+  auto const plan = mbirk::detail::plan_list(ctx, s, pixels, x.all());
+  auto const& planned = plan.pixels;
   temporary<float, device_context> const channel_major(ctx, "sinogram", shape.size());
   mbirk::detail::load_sinogram(ctx, y.in(), channel_major, shape);
   auto const& back = plan.tables.device_back;
-  for (bool const by_views : {true, false}) {
-    auto& result = results[by_views ? 0 : 1];
-    auto const x = place(ctx.exec, result.all());
-    auto const to = observe(ctx, x.all(), "x", array_role::output);
-    auto const run = [&](auto const& kernel) { mbirk::detail::launch_blocks(ctx, kernel); };
-    if (by_views) {
-      run(kernel::parallel_view_back<B>{observe(ctx, channel_major), to, observe(ctx, plan.pixels.rows),
-                                        observe(ctx, plan.pixels.cols), observe(ctx, plan.pixels.offsets),
-                                        observe(ctx, back), back.size(), shape, false, plan.pixels.pixels});
-    } else {
-      run(kernel::parallel_block_back<B>{observe(ctx, channel_major), to, observe(ctx, plan.pixels.rows),
-                                         observe(ctx, plan.pixels.cols), observe(ctx, plan.pixels.offsets),
-                                         observe(ctx, back), back.size(), shape, false, plan.pixels.groups.all()});
-    }
-    x.download(result.all());
-  }
+  kernel::parallel_back_arrays<B> const arrays{
+      observe(ctx, channel_major), observe(ctx, x.all(), "x", array_role::output), observe(ctx, planned.rows),
+      observe(ctx, planned.cols), observe(ctx, planned.offsets), observe(ctx, back), back.size(), shape, false};
+  std::vector<array<2>> results;
+  auto const run = [&](auto const& kernel) {
+    mbirk::detail::launch_blocks(ctx, kernel);
+    x.download(results.emplace_back(untouched).all());
+  };
+  run(kernel::parallel_block_back<B>{arrays, planned.groups.all()});
+  run(kernel::parallel_view_back<B>{arrays, planned.pixels});
+  if (plan.tables.narrow && shape.packs == 2) run(kernel::parallel_list_back<B, 2>{arrays, planned.pixels});
+  if (plan.tables.narrow && shape.packs == 4) run(kernel::parallel_list_back<B, 4>{arrays, planned.pixels});
   return results;
 }
 

@@ -19,12 +19,16 @@
 
 namespace mbirk::test {
 
-/// A projection of listed pixels as a line search makes it.
+/// A projection of listed pixels as a line search and the update of an error make it. Arrays are channel-major, guards
+/// included.
 struct measured_list {
+  static constexpr double step = 0.7;
   kernel::chunked_shape shape;
-  bool sorted;                // whether the pixels are sorted by channel before
-  std::vector<float> z, w, wz;  // channel-major, guards included; z: without a norm
-  std::vector<double> sums;   // of w z^2, by views of all chunks
+  bool sorted;                 // whether the pixels are sorted by channel before
+  std::vector<float> z, w;     // z: without a norm
+  std::vector<float> wz;       // where the line search stores it, else empty
+  std::vector<float> error, updated;  // e, and e - step w z, where the line search stores nothing, else empty
+  std::vector<double> sums;    // of w z^2, by views of all chunks
 };
 measured_list device_measure(any_scan const& s, array<2> const& values, pixel_list const& pixels, bool weighted);
 /// Listed pixels in the order of their channels, and where the bins of a view start, view by view.
@@ -34,8 +38,8 @@ struct sorted_list {
 };
 /// By four warps a view, and by one; nothing for a geometry that does not sort.
 std::vector<sorted_list> device_sorts(any_scan const& s, pixel_list const& pixels);
-/// Back projection of listed pixels in parallel beam by the kernels whose warps share views, and pixels.
-std::array<array<2>, 2> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels);
+/// Back projection of listed pixels in parallel beam by every kernel that can do it.
+std::vector<array<2>> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels);
 void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered, filter_options const& o);
 std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon);
 /// Returns the error that fdk_band throws for an array with gaps.

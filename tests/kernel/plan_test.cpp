@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "mbirk/geometry/mask.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
@@ -84,25 +89,29 @@ TEST(PlanList, EveryEntryOnceWithItsOwnCylinder) {
       std::vector<std::int32_t> list(count);
       for (auto& p : list)
         p = static_cast<std::int32_t>(engine() % static_cast<unsigned>(rows * cols));  // in no order, some twice
-      auto const plan = kernel::plan_list(list, rows, cols, 13);
-      expect_groups(plan);
-      ASSERT_EQ(plan.pixels, static_cast<index_t>(count));
-      std::vector<bool> seen(count);
-      for (std::size_t k = 0; k < count; ++k) {
-        ASSERT_EQ(plan.offsets[k] % 13, 0);
-        auto const entry = static_cast<std::size_t>(plan.offsets[k] / 13);
-        ASSERT_LT(entry, count);
-        EXPECT_FALSE(seen[entry]) << "twice: " << entry;
-        seen[entry] = true;
-        EXPECT_EQ(plan.rows[k] * cols + plan.cols[k], list[entry]);
+      for (auto const order : {kernel::list_order::rows_of_squares, kernel::list_order::hilbert_curve}) {
+        auto const plan = kernel::plan_list(list, rows, cols, 13, order);
+        expect_groups(plan);
+        ASSERT_EQ(plan.pixels, static_cast<index_t>(count));
+        std::vector<bool> seen(count);
+        for (std::size_t k = 0; k < count; ++k) {
+          ASSERT_EQ(plan.offsets[k] % 13, 0);
+          auto const entry = static_cast<std::size_t>(plan.offsets[k] / 13);
+          ASSERT_LT(entry, count);
+          EXPECT_FALSE(seen[entry]) << "twice: " << entry;
+          seen[entry] = true;
+          EXPECT_EQ(plan.rows[k] * cols + plan.cols[k], list[entry]);
+        }
+        for (auto const& g : plan.groups) EXPECT_EQ(g.tile_mask, 0u) << "no tile";
       }
-      for (auto const& g : plan.groups) EXPECT_EQ(g.tile_mask, 0u) << "no tile";
     }
 }
 
 TEST(PlanList, EmptyListAndEmptyGrid) {
-  EXPECT_TRUE(kernel::plan_list({}, 5, 7, 3).groups.empty());
-  EXPECT_TRUE(kernel::plan_list({}, 0, 0, 3).groups.empty());
+  for (auto const order : {kernel::list_order::rows_of_squares, kernel::list_order::hilbert_curve}) {
+    EXPECT_TRUE(kernel::plan_list({}, 5, 7, 3, order).groups.empty());
+    EXPECT_TRUE(kernel::plan_list({}, 0, 0, 3, order).groups.empty());
+  }
 }
 
 // Neighbours in the grid share a group: a task that takes 64 of the 4096 pixels of a shuffled grid covers only a part
@@ -116,6 +125,61 @@ TEST(PlanList, GroupsAreCompact) {
     auto const row = plan.rows.begin() + g.first, col = plan.cols.begin() + g.first;
     EXPECT_LE(*std::max_element(row, row + g.count) - *std::min_element(row, row + g.count), 8);
     EXPECT_LE(*std::max_element(col, col + g.count) - *std::min_element(col, col + g.count), 24);
+  }
+}
+// Along the curve, successive pixels of a sparse subset lie in a region whose sides are near those of a square with
+// their share of the grid, whatever their number.
+TEST(PlanList, RunsAlongTheCurveAreCompact) {
+  std::vector<std::int32_t> list;
+  for (std::int32_t p = 0; p < 256 * 256; p += 13) list.push_back(p);
+  std::shuffle(list.begin(), list.end(), std::mt19937(9));
+  auto const mean_sides = [&](kernel::list_order order, std::ptrdiff_t run) {
+    auto const plan = kernel::plan_list(list, 256, 256, 1, order);
+    double sides = 0;
+    int runs = 0;
+    for (std::ptrdiff_t first = 0; first + run <= std::ssize(list); first += run, ++runs)
+      for (auto const* values : {&plan.rows, &plan.cols}) {
+        auto const [low, high] = std::minmax_element(values->begin() + first, values->begin() + first + run);
+        sides += static_cast<double>(*high - *low + 1);
+      }
+    return sides / (2 * runs);
+  };
+  for (std::ptrdiff_t const run : {64, 384, 1000}) {
+    double const least = std::sqrt(13.0 * static_cast<double>(run));
+    EXPECT_LT(mean_sides(kernel::list_order::hilbert_curve, run), 1.5 * least) << run;
+  }
+  // Rows of squares are long.
+  EXPECT_GT(mean_sides(kernel::list_order::rows_of_squares, 1000), 1.4 * std::sqrt(13000.0));
+}
+// Long grids have a curve for each square part, and no more numbers than squares of these parts.
+TEST(HilbertCurve, NumbersOfLongGridsAreDifferentAndFew) {
+  for (auto const& [rows, cols] : {std::pair<index_t, index_t>{1, 100000}, {100000, 1}, {5, 37}, {64, 200}, {33, 32}}) {
+    kernel::hilbert_squares const curve(rows, cols);
+    index_t const side = std::bit_ceil(static_cast<std::size_t>(std::min(rows, cols)));
+    EXPECT_EQ(curve.count(), round_up(std::max(rows, cols), side) * side);
+    std::vector<bool> seen(static_cast<std::size_t>(curve.count()));
+    for (index_t row = 0; row < rows; ++row)
+      for (index_t col = 0; col < cols; ++col) {
+        auto const k = static_cast<std::size_t>(curve.position(row, col));
+        ASSERT_LT(k, seen.size());
+        ASSERT_FALSE(seen[k]);
+        seen[k] = true;
+      }
+  }
+}
+TEST(HilbertCurve, VisitsEverySquareByStepsToNeighbours) {
+  for (int const bits : {0, 1, 2, 3, 4, 5}) {
+    index_t const side = index_t{1} << bits;
+    std::vector<std::pair<index_t, index_t>> at(static_cast<std::size_t>(side * side), {-1, -1});
+    for (index_t row = 0; row < side; ++row)
+      for (index_t col = 0; col < side; ++col)
+        at.at(static_cast<std::size_t>(kernel::hilbert_position(bits, row, col))) = {row, col};
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      ASSERT_GE(at[k].first, 0) << bits << ' ' << k;
+      if (k == 0) continue;
+      ASSERT_EQ(std::abs(at[k].first - at[k - 1].first) + std::abs(at[k].second - at[k - 1].second), 1)
+          << bits << ' ' << k;
+    }
   }
 }
 

@@ -73,10 +73,11 @@ TEST(gpu_devices, published_times_name_their_source) {
 TEST(gpu_kernels, every_device_has_code) {
   for (auto const& d : every_device())
     for (auto const* name :
-         {"parallel_gather", "parallel_list_gather<gather_store>", "parallel_list_gather<gather_norm<false>>",
+         {"parallel_gather", "parallel_list_gather<gather_store>", "parallel_list_gather<gather_norm<false,false>>",
+          "parallel_list_gather<gather_subtract<false>>", "parallel_list_back<2>", "parallel_list_back<4>",
           "block_sort<parallel_channel_order,1>", "block_sort<parallel_channel_order,4>", "parallel_block_back",
           "parallel_tile_back", "parallel_view_back", "cone_gather", "cone_list_gather<gather_store>",
-          "cone_list_gather<gather_norm<false>>", "block_sort<cone_channel_order,1>",
+          "cone_list_gather<gather_norm<false,true>>", "block_sort<cone_channel_order,1>",
           "block_sort<cone_channel_order,4>", "cone_block_back<1,false>", "sum_runs",
           "block_counts<count_bins>", "block_counts<count_digits>",
           "vcd_direction<qggmrf_cylinder>", "to_channel_major", "median_lanes",
@@ -173,7 +174,7 @@ TEST(gpu_launches, hits_are_conserved) {
   ASSERT_EQ(grid.kernel, "parallel_tile_back");
   EXPECT_GT(units_of(grid, "view"), 0);
   EXPECT_DOUBLE_EQ(units_of(grid, "view"), units_of(grid, "second line") + units_of(grid, "edge"));
-  // The warps of a block share views or, of more than 2048 pixels, pixels.
+  // The warps of a block share views or, of more than 2048 pixels, pixels, for one pack of slices or for two.
   auto const check_list = [](any_scan const& of, char const* kernel) {
     auto const& listed = std::get<parallel_scan>(of).full_indices();
     auto const list = back_launches(of, {listed.begin(), listed.end()}, 1)[1];
@@ -183,6 +184,7 @@ TEST(gpu_launches, hits_are_conserved) {
   };
   check_list(scan, "parallel_view_back");
   check_list(mbirk::scan<parallel_geometry>(parallel_geometry::typical_scan({16, 32, 64})), "parallel_block_back");
+  check_list(mbirk::scan<parallel_geometry>(parallel_geometry::typical_scan({16, 64, 64})), "parallel_list_back<2>");
 }
 
 // A list of few pixels is sorted first, and then found by the same warps as if they were all looked for.

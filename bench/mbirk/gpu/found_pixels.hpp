@@ -32,7 +32,7 @@ template <class Scan> visited visit_pixels(Scan const& s, std::vector<std::int32
   constexpr std::size_t sampled_views = 16;
   auto const& g = s.geometry();
   auto plan = !listed.empty()
-                  ? kernel::plan_list(listed, g.recon_rows, g.recon_cols, g.slices)
+                  ? kernel::plan_list(listed, g.recon_rows, g.recon_cols, g.slices, kernel::list_order::hilbert_curve)
                   : kernel::plan_grid(g.recon_rows, g.recon_cols, masked ? s.mask().data() : nullptr,
                                       g.recon_cols * g.slices, g.slices);
   kernel::group_bounds bounds(plan);

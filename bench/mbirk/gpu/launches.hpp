@@ -23,9 +23,9 @@ std::vector<launch_work> back_launches(any_scan const& scan, std::vector<std::in
 /// The Hessian diagonal of all pixels, without weights.
 std::vector<launch_work> hessian_launches(any_scan const& scan);
 /// Both projections of a subset of an iteration, from and to the internal layout. The forward projection of sorted
-/// pixels leaves the sums of the line search.
+/// pixels leaves the sums of the line search; in parallel beam a second one updates the error.
 struct subset_projections {
-  std::vector<launch_work> back, forward;
+  std::vector<launch_work> back, forward, update;
   kernel::chunked_shape shape{};
 };
 subset_projections projections_of_subset(any_scan const& scan, std::vector<std::int32_t> const& pixels);

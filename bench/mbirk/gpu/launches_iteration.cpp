@@ -1,5 +1,6 @@
 // Launches of an iteration of vectorised coordinate descent (recon/vcd.hpp).
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "gpu/found_pixels.hpp"
@@ -39,7 +40,7 @@ std::vector<launch_work> subset_launches(Geometry const& g, subset_projections p
   }
   auto const& projected = projections.forward.back();
   double const sums = projected.tasks * projected.warps_per_block;  // one of every warp
-  bool const fused = projected.kernel.ends_with("<gather_norm<false>>");
+  bool const fused = projected.kernel.find("<gather_norm<") != std::string::npos;
   for (auto& work : projections.forward) all.push_back(std::move(work));
   if (fused) {
     all.push_back(streaming_launch("sum_runs", blocks, 2 * sums / lanes, 16 * sums));
@@ -54,9 +55,11 @@ std::vector<launch_work> subset_launches(Geometry const& g, subset_projections p
     all.push_back(std::move(work));
   };
   reduce("device_reduce<vcd_line_search>", 2 * groups + blocks);
-  all.push_back(streaming_launch("axpy_projection",
-                                 blocks * real(kernel::pieces_for_device(shape.chunks * shape.views, shape.channels)),
-                                 3 * samples / lanes, 12 * samples));
+  for (auto& work : projections.update) all.push_back(std::move(work));
+  if (projections.update.empty())
+    all.push_back(streaming_launch("axpy_projection",
+                                   blocks * real(kernel::pieces_for_device(shape.chunks * shape.views, shape.channels)),
+                                   3 * samples / lanes, 12 * samples));
   // The kernel loads three packs for each that it stores; one of them is of its own sums, which stay in L1.
   all.push_back(stores("vcd_update", updates, 2 * packs, 4 * 2 * voxels));
   all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * ranges * slices, 8 * ranges * slices * lanes));

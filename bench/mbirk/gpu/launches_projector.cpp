@@ -3,6 +3,9 @@
 #include <cmath>
 #include <concepts>
 #include <set>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "gpu/found_pixels.hpp"
 #include "gpu/launches.hpp"
@@ -11,6 +14,7 @@
 #include "mbirk/kernel/device/cone_gather.hpp"
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
+#include "mbirk/kernel/device/parallel_list_back.hpp"
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
 #include "mbirk/kernel/device/parallel_view_back.hpp"
 #include "mbirk/projector/parallel.hpp"
@@ -88,9 +92,26 @@ launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t
 }
 
 /// The epilogue of the warps that project a list (kernel/device/gather_epilogue.hpp).
-enum class list_epilogue { store, norm };
+enum class list_epilogue { store, norm, norm_kept, subtract };
 std::string list_kernel(char const* kernel, list_epilogue epilogue) {
-  return kernel + std::string(epilogue == list_epilogue::norm ? "<gather_norm<false>>" : "<gather_store>");
+  switch (epilogue) {
+    case list_epilogue::norm: return kernel + std::string("<gather_norm<false,false>>");
+    case list_epilogue::norm_kept: return kernel + std::string("<gather_norm<false,true>>");
+    case list_epilogue::subtract: return kernel + std::string("<gather_subtract<false>>");
+    case list_epilogue::store: break;
+  }
+  return kernel + std::string("<gather_store>");
+}
+/// Bytes of the sinogram that they read and write.
+double sinogram_bytes(kernel::chunked_shape const& shape, list_epilogue epilogue) {
+  double const once = 4 * real(shape.size());
+  switch (epilogue) {
+    case list_epilogue::norm: return 0;
+    case list_epilogue::subtract: return 2 * once;
+    case list_epilogue::store:
+    case list_epilogue::norm_kept: break;
+  }
+  return once;
 }
 
 /// A forward projection to the internal layout.
@@ -99,13 +120,13 @@ std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
-  double const sinogram = 4 * real(shape.size()), volume = 4 * real(seen.plan.pixels * g.slices);
+  double const sinogram = sinogram_bytes(shape, epilogue), volume = 4 * real(seen.plan.pixels * g.slices);
   auto const launch = [&]<int Views>(std::string name) {
     using kernel_type = kernel::parallel_gather_sums<any_warp, Views>;
     gather_sizes const sizes(g.channels, g.views, shape.chunks, Views * kernel_type::warps);
     double const each = seen.weight / real(sizes.together) * sizes.pieces;
     double const l2_bytes = each * found_by(s, seen, sizes.quads, sizes.together).hits * shape.packs * bytes_of_pack;
-    return gather_launch<kernel_type>(std::move(name), sizes, shape.packs, l2_bytes, sinogram, volume);
+    return gather_launch<kernel_type>(std::move(name), sizes, shape.packs, l2_bytes + sinogram, sinogram, volume);
   };
   double const quads = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed))) {
@@ -141,7 +162,8 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
   double const tasks = real(g.views) * sizes.quads * sizes.pieces, each = seen.weight * sizes.pieces;
   double const l2_bytes = each / real(sizes.together) * found_by(s, seen, sizes.quads, sizes.together).hits *
                           (real(pieces.each) + 1) * bytes_of_pack;
-  auto work = gather_launch<kernel_type>("cone_gather", sizes, pieces.each, l2_bytes, 4 * real(shape.size()),
+  double const sinogram = sinogram_bytes(shape, epilogue);
+  auto work = gather_launch<kernel_type>("cone_gather", sizes, pieces.each, l2_bytes + sinogram, sinogram,
                                          4 * real(seen.plan.pixels * g.slices));
   work.units = {{"hit", each * found.hits}, {"two", each * found.two}, {"three", each * found.three}};
   double const widest = detail::widest_cone_footprint(s), pixels = real(listed.size()), channels = real(g.channels);
@@ -159,6 +181,18 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
 /// Channels that a block reads in a view: its pixels share those of a tile, and listed ones fewer.
 double channels_read(double span, double pixels, double taps) {
   return span * (1 - std::exp(-pixels * taps / span));
+}
+
+/// Channels, guards included, that planned pixels [first, end) read in a view.
+double channels_of_pixels(kernel::pixel_plan const& plan, index_t first, index_t end, kernel::view_taps const& p,
+                          index_t channels) {
+  std::vector<bool> read(static_cast<std::size_t>(channels + 2 * kernel::guard_channels));
+  for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(end); ++k) {
+    auto const begin = static_cast<index_t>(std::floor(p.edge + p.row_step * plan.rows[k] + p.col_step * plan.cols[k]));
+    index_t const from = std::clamp<index_t>(begin, -kernel::guard_channels, channels) + kernel::guard_channels;
+    for (index_t t = 0; t < p.taps; ++t) read[static_cast<std::size_t>(from + t)] = true;
+  }
+  return static_cast<double>(std::ranges::count(read, true));
 }
 
 /// How many warps of parallel_tile_back have all of their channels on the detector or in its guards, in one view.
@@ -198,6 +232,33 @@ launch_work view_back(visited const& seen, std::vector<kernel::view_taps> const&
           .memory_bytes = 4 * real(shape.size()) + columns};
 }
 
+/// Back projection of a list whose blocks have many pixels and two packs of slices.
+launch_work list_back(visited const& seen, std::vector<kernel::view_taps> const& passes,
+                      kernel::chunked_shape const& shape, double columns) {
+  using kernel_type = kernel::parallel_list_back<any_warp, 2>;
+  index_t const pixels = seen.plan.pixels, of_block = ceil_div(pixels, index_t{kernel_type::pixels_of_block});
+  double const pairs = real(shape.chunks * shape.packs) / kernel_type::packs, views = real(passes.size()),
+               warps = real(of_block) * pairs * kernel_type::warps,
+               of_two = real(std::ranges::count_if(passes, [](auto const& p) { return p.taps == 2; }));
+  double channels = 0;
+  for (auto const v : seen.views) {
+    auto const& p = passes[std::min(v, passes.size() - 1)];
+    for (index_t b = 0; b < of_block; ++b)
+      channels += channels_of_pixels(seen.plan, b * pixels / of_block, (b + 1) * pixels / of_block, p, shape.channels);
+  }
+  return {.kernel = "parallel_list_back<" + packs_text(shape.packs) + ">",
+          .variant = {},
+          .tasks = real(of_block) * pairs,
+          .warps_per_block = kernel_type::warps,
+          .shares_tasks = false,
+          .units = {{"two views", warps * std::ceil(views / kernel_type::views)},
+                    {"view", warps * views},
+                    {"two taps", warps * of_two},
+                    {"three taps", warps * (views - of_two)}},
+          .l2_bytes = seen.weight * pairs * channels * kernel_type::packs * bytes_of_pack,
+          .memory_bytes = 4 * real(shape.size()) + columns};
+}
+
 launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const& listed, int, bool) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
@@ -223,6 +284,8 @@ launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const
   double const blocks = groups * chunks, warps = blocks * warps_of_block, views = real(passes.size());
   double const columns = 4 * real(seen.plan.pixels * g.slices);
   if (shares_views) return view_back(seen, passes, shape, channels, columns);
+  bool const narrow = std::ranges::none_of(passes, [](auto const& p) { return p.window; });
+  if (!listed.empty() && narrow && shape.packs % 2 == 0) return list_back(seen, passes, shape, columns);
   launch_work work{.kernel = in_tiles ? "parallel_tile_back" : "parallel_block_back",
                    .variant = packs_text(shape.packs),
                    .tasks = blocks,
@@ -369,7 +432,15 @@ subset_projections projections_of_subset(any_scan const& scan, std::vector<std::
     both.shape = shape_of(s.geometry());
     return std::vector{scatter_back(s, pixels, 1, false)};
   });
-  both.forward = of_any(scan, [&](auto const& s) { return gather(s, pixels, list_epilogue::norm); });
+  both.forward = of_any(scan, [&](auto const& s) {
+    if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(s)>, parallel_scan>) {
+      return gather(s, pixels, list_epilogue::norm_kept);
+    } else {
+      if (!detail::sorts_pixels(both.shape, std::ssize(pixels))) return gather(s, pixels);
+      both.update = gather(s, pixels, list_epilogue::subtract);
+      return gather(s, pixels, list_epilogue::norm);
+    }
+  });
   return both;
 }
 

@@ -43,8 +43,8 @@
   X(kernel::block_sort<B, kernel::parallel_channel_order<B>, 4>)       \
   X(kernel::cone_gather<B>)                                            \
   X(kernel::cone_list_gather<B>)                                       \
-  X(kernel::cone_list_gather<B, kernel::gather_norm<B, false>>)        \
-  X(kernel::cone_list_gather<B, kernel::gather_norm<B, true>>)         \
+  X(kernel::cone_list_gather<B, kernel::gather_norm<B, false, true>>)  \
+  X(kernel::cone_list_gather<B, kernel::gather_norm<B, true, true>>)   \
   X(kernel::on_warps<kernel::general_back_gather<B, 1, false>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 2, false>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::general_back_gather<B, 2, true>, kernel::no_scratch>)  \
@@ -55,10 +55,14 @@
   X(kernel::on_warps<kernel::multiaxis_gather<B>, kernel::no_scratch>) \
   X(kernel::parallel_gather<B>)                                        \
   X(kernel::parallel_list_gather<B>)                                   \
-  X(kernel::parallel_list_gather<B, kernel::gather_norm<B, false>>)    \
-  X(kernel::parallel_list_gather<B, kernel::gather_norm<B, true>>)     \
+  X(kernel::parallel_list_gather<B, kernel::gather_norm<B, false, false>>) \
+  X(kernel::parallel_list_gather<B, kernel::gather_norm<B, true, false>>)  \
+  X(kernel::parallel_list_gather<B, kernel::gather_subtract<B, false>>)    \
+  X(kernel::parallel_list_gather<B, kernel::gather_subtract<B, true>>)     \
   X(kernel::on_warps<kernel::sum_runs<B>, kernel::no_scratch>)         \
   X(kernel::parallel_block_back<B>)                                    \
+  X(kernel::parallel_list_back<B, 2>)                                  \
+  X(kernel::parallel_list_back<B, 4>)                                  \
   X(kernel::parallel_tile_back<B>)                                     \
   X(kernel::parallel_view_back<B>)
 

@@ -42,9 +42,10 @@ template <class Context> struct deferred_update {
 ///   keeps_projection<Context>(tables, shape, pixels)
 ///       Whether it stores w A d of a subset of this size; else it projects twice, which costs less for small subsets.
 ///   pack_subset(ctx, shape, direction, plan, packed)
-///       Reorders d for project_subset, if the projection is not kept.
+///       Reorders d for project_subset, if the projection is not kept; not called on a device.
 ///   project_subset(ctx, tables, shape, packed, plan, epilogue)
-///       Projects a packed d; the epilogue sees the channels, one view per task.
+///       Projects a packed d, on a device d itself; the epilogue sees the channels, one view per task, on a device one
+///       view of a chunk.
 ///   partial_sum_floats<Context>(tables, shape, pixels)
 ///       Size of the partial sums of fused_update_backproject, or 0 if it does not pay for a subset of this size.
 ///   fused_update_backproject(ctx, s, tables, update, plan, partial_sums, voxel_columns)

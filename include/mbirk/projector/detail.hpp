@@ -88,9 +88,17 @@ template <class Context> struct device_plan {
   [[no_unique_address]] std::conditional_t<on_device<Context>, device_group_bounds<Context>, no_group_bounds> bounds;
 };
 
-/// Whether four floats from here on are one 16-byte word.
-inline bool starts_at_four(float const* p) { return reinterpret_cast<std::uintptr_t>(p) % (4 * sizeof(float)) == 0; }
-template <class Cursor> bool starts_at_four(Cursor const&) { return false; }
+/// Whether four floats from here on are one 16-byte word. Not for cursors that are no pointers.
+template <class Cursor> bool starts_at_four([[maybe_unused]] Cursor const& p) {
+  if constexpr (std::is_convertible_v<Cursor, float const*>)
+    return reinterpret_cast<std::uintptr_t>(static_cast<float const*>(p)) % (4 * sizeof(float)) == 0;
+  else return false;
+}
+
+/// Order of listed pixels that suits the kernels of a context.
+template <class Context>
+inline constexpr auto order_of_list = on_device<Context> ? kernel::list_order::hilbert_curve
+                                                         : kernel::list_order::rows_of_squares;
 
 /// Plans the pixels inside the mask, those of the whole grid, or a list.
 template <class Geometry>
@@ -101,9 +109,9 @@ template <class Geometry>
 kernel::pixel_plan grid_pixels(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
   return kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, nullptr, strides[0], strides[1]);
 }
-template <class Geometry>
+template <class Context, class Geometry>
 kernel::pixel_plan listed_pixels(scan<Geometry> const& s, std::span<std::int32_t const> pixels, index_t stride) {
-  return kernel::plan_list(pixels, s.geometry().recon_rows, s.geometry().recon_cols, stride);
+  return kernel::plan_list(pixels, s.geometry().recon_rows, s.geometry().recon_cols, stride, order_of_list<Context>);
 }
 
 /// Voxel columns outside the mask, in memory that the kernels can read.
@@ -156,19 +164,20 @@ void run_epilogue(Context const& ctx, typename Context::backend::template cursor
 }
 
 /// Calls launch_gather with the epilogue of the warps that project sorted pixels, `warps_of_view` for every view of a
-/// chunk, and then adds up what they have left, view by view.
+/// chunk, and then adds up the sums that they have left, if any, view by view.
 template <class Context, class Epilogue, class LaunchGather>
 void run_gather(Context const& ctx, kernel::chunked_shape const& shape, index_t warps_of_view,
                 [[maybe_unused]] Epilogue const& epilogue, LaunchGather const& launch_gather) {
   using B = typename Context::backend;
   if constexpr (std::is_same_v<Epilogue, kernel::store_epilogue<B>>) {
     launch_gather(kernel::gather_store<B>{});
+  } else if constexpr (requires { epilogue.step; }) {
+    launch_gather(kernel::gather_subtract<B, Epilogue::weighted>{epilogue.weights, epilogue.error, epilogue.step});
   } else {
-    static_assert(Epilogue::keeps, "a device stores every projection");
     index_t const views = shape.chunks * shape.views;
     temporary<double, Context> const sums(ctx, "line search sums of warps", views * warps_of_view);
-    launch_gather(
-        kernel::gather_norm<B, Epilogue::weighted>{epilogue.weights, observe(ctx, sums), warps_of_view});
+    launch_gather(kernel::gather_norm<B, Epilogue::weighted, Epilogue::keeps>{epilogue.weights, observe(ctx, sums),
+                                                                              warps_of_view});
     launch(ctx, views, kernel::sum_runs<B>{observe(ctx, sums), warps_of_view, epilogue.partial});
   }
 }

@@ -13,6 +13,7 @@
 
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
+#include "mbirk/kernel/device/parallel_list_back.hpp"
 #include "mbirk/kernel/device/parallel_list_gather.hpp"
 #include "mbirk/kernel/device/parallel_tile_back.hpp"
 #include "mbirk/kernel/device/parallel_view_back.hpp"
@@ -115,6 +116,7 @@ template <class Geometry> struct parallel_projector {
   /// Tables of the device kernels, which need less.
   template <class Context> struct block_tables {
     view_taps_list back, views;  // for back projection; the first pass of every view
+    bool narrow;                 // no footprint is wider than two channels
     bool in_tiles;               // whether parallel_tile_back can project them
     kernel::octant_ends ends;
     device_table<kernel::view_taps, Context> device_back, device_views;
@@ -122,6 +124,7 @@ template <class Geometry> struct parallel_projector {
     block_tables(Context const& ctx, scan<Geometry> const& s)
         : back(kernel::sorted_by_octant(kernel::make_view_taps(s))),
           views(first_passes(s)),
+          narrow(std::ranges::none_of(back, [](auto const& p) { return p.window; })),
           in_tiles(kernel::fit_in_tiles(back, s.geometry().channels)),
           ends(back),
           device_back(ctx, back, "passes"),
@@ -140,13 +143,14 @@ template <class Geometry> struct parallel_projector {
   template <class Context>
   using tables = std::conditional_t<on_device<Context>, block_tables<Context>, task_tables<Context>>;
 
-  /// In an iterative reconstruction the host computes the projection of a small subset twice, for the line search and
-  /// for the update, which costs less than writing a sinogram to memory and reading it back. The bound is the size at
-  /// which both cost the same (docs/performance.md).
+  /// In an iterative reconstruction the projection of a small subset is computed twice, for the line search and for the
+  /// update, which costs less than writing a sinogram to memory and reading it back. The bound of the host is the size
+  /// at which both cost the same (docs/performance.md). A device projects the lists twice whose pixels it sorts; an
+  /// empty one is not marked as listed in its plan.
   template <class Context>
   static bool keeps_projection([[maybe_unused]] tables<Context> const& t,
                                [[maybe_unused]] kernel::chunked_shape const& shape, [[maybe_unused]] index_t pixels) {
-    if constexpr (on_device<Context>) return true;
+    if constexpr (on_device<Context>) return pixels == 0 || !sorts_pixels(shape, pixels);
     else return !t.subsets || pixels > 4 * shape.channels;
   }
 
@@ -174,7 +178,8 @@ template <class Geometry> struct parallel_projector {
                                     kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      if (sorts_pixels(shape, plan)) return project_list(ctx, t, voxel_columns, plan, channel_major, shape, epilogue);
+      if constexpr (std::is_same_v<Epilogue, kernel::store_epilogue<B>>)
+        if (sorts_pixels(shape, plan)) return project_list(ctx, t, voxel_columns, plan, channel_major, shape, epilogue);
       auto const& bounds = plan.bounds;
       auto const sums = gather_sums<2>(ctx, t, voxel_columns, plan, channel_major, shape);
       launch_blocks(ctx, kernel::parallel_gather<B>{sums, observe(ctx, bounds.doubled_row_center),
@@ -233,19 +238,18 @@ template <class Geometry> struct parallel_projector {
                                          int coeff_power, VoxelColumns voxel_columns) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      bool const squared = coeff_power == 2;
-      auto const rows = observe(ctx, plan.rows), cols = observe(ctx, plan.cols);
-      auto const offsets = observe(ctx, plan.offsets);
-      auto const passes = observe(ctx, t.device_back);
+      kernel::parallel_back_arrays<B> const arrays{
+          channel_major, voxel_columns, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
+          observe(ctx, t.device_back), t.device_back.size(), shape, coeff_power == 2};
       if (t.in_tiles && !plan.listed) {
-        launch_blocks(ctx, kernel::parallel_tile_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
-                                                         t.ends, shape, squared, plan.groups.all()});
+        launch_blocks(ctx, kernel::parallel_tile_back<B>{arrays, t.ends, plan.groups.all()});
       } else if (shares_views(plan.listed ? plan.pixels : 0)) {
-        launch_blocks(ctx, kernel::parallel_view_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
-                                                         t.device_back.size(), shape, squared, plan.pixels});
+        launch_blocks(ctx, kernel::parallel_view_back<B>{arrays, plan.pixels});
+      } else if (plan.listed && t.narrow && shape.packs % 2 == 0) {
+        if (shape.packs == 2) launch_blocks(ctx, kernel::parallel_list_back<B, 2>{arrays, plan.pixels});
+        else launch_blocks(ctx, kernel::parallel_list_back<B, 4>{arrays, plan.pixels});
       } else {
-        launch_blocks(ctx, kernel::parallel_block_back<B>{channel_major, voxel_columns, rows, cols, offsets, passes,
-                                                          t.device_back.size(), shape, squared, plan.groups.all()});
+        launch_blocks(ctx, kernel::parallel_block_back<B>{arrays, plan.groups.all()});
       }
     } else {
       auto const batches =
@@ -288,7 +292,11 @@ template <class Geometry> struct parallel_projector {
                              [[maybe_unused]] temporary<float, Context> const& packed,
                              [[maybe_unused]] device_plan<Context> const& plan,
                              [[maybe_unused]] Epilogue const& epilogue) {
-    if constexpr (!on_device<Context>) {
+    if constexpr (on_device<Context>) {
+      typename Context::backend::template cursor<float> stored{};
+      if constexpr (requires { epilogue.error; }) stored = epilogue.error;
+      project_list(ctx, t, observe(ctx, packed), plan, stored, shape, epilogue);
+    } else {
       kernel::parallel_project_subset<typename Context::backend, Epilogue> kernel{
           subset_of(ctx, t, shape, packed, plan), epilogue};
       kernel.plan_scratch();
@@ -321,7 +329,7 @@ template <class Geometry> struct parallel_projector {
       auto const groups = plan.groups.all();
       index_t const tasks = std::ssize(t.subsets->ranges);
       auto const back_project = [&](auto weighted, weights w) {
-        kernel::axpy_epilogue<B, weighted> const error{w, observe(ctx, update.error), update.step.get(), shape};
+        kernel::axpy_epilogue<B, weighted> const error{w, observe(ctx, update.error), update.step, shape};
         kernel::parallel_fused_update_backproject<B, weighted> kernel{
             {error.error, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.subsets->device_passes),
              shape, false, groups, {groups.size(), 1}},

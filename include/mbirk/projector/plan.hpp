@@ -33,7 +33,7 @@ template <class Context, class Geometry, class T>
 planned_projection<Context, Geometry> plan_list(Context const& ctx, scan<Geometry> const& s,
                                                 std::span<std::int32_t const> pixels,
                                                 view<T, 2> const& voxel_values) {
-  return {ctx, s, listed_pixels(s, pixels, voxel_values.stride(0))};
+  return {ctx, s, listed_pixels<Context>(s, pixels, voxel_values.stride(0))};
 }
 
 /// Everything that a projection_plan owns, in one place, because the tables refer to the context and the scan.
@@ -49,7 +49,7 @@ template <class Context, class Geometry> struct plan_state {
       : ctx(c),
         scan(s),
         strides{voxel_strides[0], 0},
-        planned(ctx, scan, listed_pixels(scan, listed, voxel_strides[0])) {}
+        planned(ctx, scan, listed_pixels<Context>(scan, listed, voxel_strides[0])) {}
 
   Context ctx;
   mbirk::scan<Geometry> scan;

@@ -86,7 +86,8 @@ template <class Context, class Geometry> class data_term : public data_sinograms
     if (!projection_ && keeps(pixels)) projection_.emplace(ctx_, "weighted projection", shape_.size());
     if (index_t const floats = fused_update_floats(pixels); floats > 0)
       grow(partial_sums_, "parts of the back projection", floats);
-    if (!keeps(pixels)) grow(packed_direction_, "step", pixels * shape_.chunks * shape_.width);
+    if (!on_device<Context> && !keeps(pixels))
+      grow(packed_direction_, "step", pixels * shape_.chunks * shape_.width);
   }
 
   /// Diagonal of A' diag(w) A at all pixels.
@@ -138,7 +139,7 @@ template <class Context, class Geometry> class data_term : public data_sinograms
   bool keeps(index_t pixels) const { return P::template keeps_projection<Context>(tables_, shape_, pixels); }
   /// Tasks of measure() that leave w (A d)^2.
   index_t measuring_tasks(index_t pixels) const {
-    return keeps(pixels) ? P::template forward_tasks<Context>(tables_, shape_) : shape_.views;
+    return on_device<Context> || keeps(pixels) ? P::template forward_tasks<Context>(tables_, shape_) : shape_.views;
   }
   /// Computes the sums of w (A d)^2; may store w A d.
   template <class Sums>
@@ -151,14 +152,17 @@ template <class Context, class Geometry> class data_term : public data_sinograms
                                  observe(ctx_, *projection_), shape_,
                                  all.template norm_epilogue<weighted, true>(sums, w));
       } else {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
+        P::project_subset(ctx_, tables_, shape_, *packed(), subset.plan,
                           all.template norm_epilogue<weighted, false>(sums, w));
       }
     });
   }
-  /// Packs d for the projection if its projection is not stored.
+  /// Packs d for the projection if its projection is not stored. A device projects d itself: the array must live until
+  /// step(), which projects what it then holds.
   void pack_direction(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
-    if (!keeps(subset.size())) P::pack_subset(ctx_, shape_, direction, subset.plan, *packed_direction_);
+    direction_ = &direction;
+    if (!on_device<Context> && !keeps(subset.size()))
+      P::pack_subset(ctx_, shape_, direction, subset.plan, *packed_direction_);
   }
 
   /// w e -= alpha w A d for the subset whose projection or direction is stored; may be deferred to the next back
@@ -193,16 +197,22 @@ template <class Context, class Geometry> class data_term : public data_sinograms
       base::subtract_projection(alpha);
     } else {
       with_weights([&](auto weighted, auto w) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
-                          kernel::axpy_epilogue<B, weighted>{w, observe(ctx_, error_), alpha.get(), shape_});
+        P::project_subset(ctx_, tables_, shape_, *packed(), subset.plan,
+                          kernel::axpy_epilogue<B, weighted>{w, observe(ctx_, error_), alpha, shape_});
       });
     }
+  }
+
+  /// d of the last line search, as project_subset takes it.
+  temporary<float, Context> const* packed() const noexcept {
+    return on_device<Context> ? direction_ : &*packed_direction_;
   }
 
   struct pending_update { vcd_subset<Context> const* subset; kernel::step_length alpha; };
   scan<Geometry> const& scan_;
   tables tables_;
-  // d of the last line search, in the order of its plan, (pixels, chunks * width).
+  // d of the last line search: (pixels, slices); in the order of its plan, (pixels, chunks * width).
+  temporary<float, Context> const* direction_ = nullptr;
   std::optional<temporary<float, Context>> packed_direction_;
   std::optional<temporary<float, Context>> partial_sums_;  // partial sums of a back projection by views
   // Update not yet subtracted from the error sinogram.

@@ -429,9 +429,10 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
 /// the pixels of its partition (three in parallel beam with small subsets, where projecting again is cheaper than
 /// keeping a sinogram), and about 74 flops per voxel for the prior. Memory: two channel-major sinograms (three with
 /// weights; one less while iterating if all subsets are small, in parallel beam), the Hessian diagonal, a direction of
-/// the largest subset (two if small, in parallel beam), and with many subsets up to a quarter (cone beam) or half
-/// (parallel beam) of a sinogram for partial sums. The result is bitwise independent of the number of threads. Source:
-/// Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
+/// the largest subset, and on the host a second one if it is small, in parallel beam, and with many subsets up to a
+/// quarter (cone beam) or half (parallel beam) of a sinogram for partial sums. The result is bitwise independent of the
+/// number of threads. Source: Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024);
+/// MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 std::optional<view<float const, 3>> weights, view<float, 3> image, recon_options const& options = {}) {

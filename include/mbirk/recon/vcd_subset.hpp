@@ -54,7 +54,7 @@ template <class Context> struct vcd_subset {
   template <class Part>
   vcd_subset(Context const& ctx, Part const&, std::span<std::int32_t const> ascending, index_t rows, index_t cols,
              index_t slices, bool damped)
-      : vcd_subset(ctx, ascending, kernel::plan_list(ascending, rows, cols, slices),
+      : vcd_subset(ctx, ascending, kernel::plan_list(ascending, rows, cols, slices, order_of_list<Context>),
                    kernel::chunk_without_splitting_duplicates(
                        ascending, entries_of_update_range<Context>(std::ssize(ascending))),
                    groups_of(std::ssize(ascending), damped)) {}

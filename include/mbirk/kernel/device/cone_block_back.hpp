@@ -214,8 +214,8 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   template <resample_form Form, class Packs, class Block>
   MBIRK_INLINE void take_slices(Packs packs, Block const& block, shared<Block>& sh, cone_pixel const& pixel,
                                 pack (&value)[Packs::max_value]) const noexcept {
-    staged_resampler<B, Form, Power> rows_of(pixel.line, staged_at(block));
-    packs.each([&](auto i) MBIRK_FLAT { value[i] = rows_of.next(sh.rows); });
+    staged_resampler<B, Form, Power> const slices_of(pixel.line, staged_at(block));
+    packs.each([&](auto i) MBIRK_FLAT { value[i] = slices_of.at(i, sh.rows); });
   }
   /// Where the rows of a warp begin in shared memory.
   template <class Block> static MBIRK_INLINE int staged_at(Block const& block) noexcept {

@@ -167,8 +167,8 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
   template <resample_form Form, class Packs, class Block>
   MBIRK_INLINE void take_rows(Packs packs, Block const& block, shared<Block>& sh, projected_pixel const& pixel,
                               pack (&value)[Packs::max_value]) const noexcept {
-    staged_resampler<B, Form, 1> rows_of(pixel.line, staged_at(block));
-    packs.each([&](auto i) MBIRK_FLAT { value[i] = rows_of.next(sh.slices); });
+    staged_resampler<B, Form, 1> const rows_of(pixel.line, staged_at(block));
+    packs.each([&](auto i) MBIRK_FLAT { value[i] = rows_of.at(i, sh.slices); });
   }
   /// Where the slices of a warp begin in shared memory.
   template <class Block> static MBIRK_INLINE int staged_at(Block const& block) noexcept {
@@ -207,9 +207,9 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
   device_span<pixel_group> groups;
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    index_t const looked_at = this->geometry.slices > 0 ? groups.size() : 0;
+    auto const looked_at = this->geometry.slices > 0 ? static_cast<int>(groups.size()) : 0;
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
-      for (index_t g = 0; g < looked_at; g += I::lanes) {
+      for (int g = 0; g < looked_at; g += I::lanes) {
         unsigned const reached = groups_that_reach(own, g);
         visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
           add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), count, offset);

@@ -1,8 +1,9 @@
 // Epilogues of the forward projections on a device: applied to the channels that a warp has summed, in its registers.
-// epilogue.hpp has those of the host, which see whole views.
+// The kernel stores their results if `stores` is true. epilogue.hpp has those of the host, which see whole views.
 #pragma once
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/kernel/shared/step.hpp"
 #include "mbirk/simd/pack.hpp"
 
 MBIRK_KERNELS_BEGIN
@@ -12,7 +13,7 @@ namespace mbirk::kernel {
 /// Stores the projection z.
 template <class B> struct gather_store {
   using pack = typename B::pack;
-  static constexpr bool leaves_sums = false;
+  static constexpr bool stores = true, leaves_sums = false;
 
   static MBIRK_INLINE index_t index_of_sum(index_t, index_t) noexcept { return 0; }
   static MBIRK_INLINE pack of_pack(index_t, pack z, pack&) noexcept { return z; }
@@ -20,10 +21,10 @@ template <class B> struct gather_store {
   static MBIRK_INLINE void end(index_t, typename B::sums) noexcept {}
 };
 
-/// Stores w z, and leaves the sum of w z^2 of every warp.
-template <class B, bool Weighted> struct gather_norm {
+/// Leaves the sum of w z^2 of every warp. Keep: stores w z.
+template <class B, bool Weighted, bool Keep> struct gather_norm {
   using pack = typename B::pack;
-  static constexpr bool leaves_sums = true;
+  static constexpr bool stores = Keep, leaves_sums = true;
 
   typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<double> partial;       // (views of all chunks, warps_of_view)
@@ -31,7 +32,7 @@ template <class B, bool Weighted> struct gather_norm {
 
   /// Index in `partial` of the sum of a warp. @param view  of all chunks: chunk * views + view
   MBIRK_INLINE index_t index_of_sum(index_t view, index_t warp) const noexcept { return view * warps_of_view + warp; }
-  /// w z of the pack that is stored at `at`; adds w z^2 to row, which is float within a channel.
+  /// w z of the pack that belongs at `at`; adds w z^2 to row, which is float within a channel.
   MBIRK_INLINE pack of_pack(index_t at, pack z, pack& row) const noexcept {
     pack const wz = Weighted ? z * B::load(weights + at) : z;
     row = fma(wz, z, row);
@@ -50,6 +51,31 @@ template <class B, bool Weighted> struct gather_norm {
   MBIRK_INLINE void end(index_t index, typename B::sums total) const noexcept {
     B::store_total(partial + index, total);
   }
+};
+
+/// Stores e - step w z in the place of e.
+template <class B, bool Weighted> struct gather_subtract {
+  using pack = typename B::pack;
+  static constexpr bool stores = true, leaves_sums = false;
+
+  typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
+  typename B::template cursor<float const> error;    // channel-major
+  step_length step;
+
+  static MBIRK_INLINE index_t index_of_sum(index_t, index_t) noexcept { return 0; }
+  MBIRK_INLINE pack of_pack(index_t at, pack z, pack&) const noexcept {
+    pack const wz = Weighted ? z * B::load(weights + at) : z;
+    return fnma(B::broadcast(step.get()), wz, B::load(error + at));
+  }
+  /// The same where a lane has four neighbouring elements.
+  MBIRK_INLINE void of_four(index_t at, pack (&z)[4], pack&) const noexcept {
+    pack w[4], e[4];
+    if constexpr (Weighted) B::load_four(weights + at, w);
+    B::load_four(error + at, e);
+    pack const alpha = B::broadcast(step.get());
+    for (int k = 0; k < 4; ++k) z[k] = fnma(alpha, Weighted ? z[k] * w[k] : z[k], e[k]);
+  }
+  static MBIRK_INLINE void end(index_t, typename B::sums) noexcept {}
 };
 
 }  // namespace mbirk::kernel

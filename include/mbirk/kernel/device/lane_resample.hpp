@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "mbirk/core/bits.hpp"
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/exec/block.hpp"
 #include "mbirk/kernel/shared/resample.hpp"
@@ -27,7 +28,8 @@ struct pack_pieces {
 
 /// Destination cell k is the interval [start + step k, start + step (k + 1)), in source cells.
 struct lane_line {
-  struct words { std::int64_t start, advance; };  // in 2^-32 cells; advance is 32 steps
+  /// In 2^-32 cells. advance: 32 steps, each in whole 2^-31 cells and below two cells, which fit 32 bits.
+  struct words { std::int64_t start, advance; };
   struct reals { double start, step; };
   union { words fixed; reals exact; };  // exact for the general form, else fixed
   float scale;                          // 1/step for means, step for squares
@@ -40,7 +42,7 @@ MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
   line.form = form_of(step, 2);
   if (line.form == resample_form::general) line.exact = {start, step};
   else line.fixed = {static_cast<std::int64_t>(clamp(start, -1e9, 1e9) * one),
-                     static_cast<std::int64_t>(step * (one * warp_lanes))};
+                     static_cast<std::int64_t>(min(step * (one / 2) + 0.5, one - 1)) * (2 * warp_lanes)};
   return line;
 }
 
@@ -82,7 +84,7 @@ template <class B, resample_form Form, int Power> class short_weights {
 };
 
 /// Iterates over packs of destinations, with the weights of short_weights, or for any step.
-/// The position error is below 2^-31 cells in the first pack and grows by 2^-32 with each following one.
+/// The position error of destination k is below (k + 1) 2^-32 cells.
 template <class B, resample_form Form, int Power> class lane_resampler {
   using I = typename B::index_backend;
   using pack = typename B::pack;
@@ -123,10 +125,10 @@ template <class B, resample_form Form, int Power> class lane_resampler {
   }
 
   template <class Source> MBIRK_INLINE pack next_short(Source const& source) {
-    auto const cell = static_cast<std::int32_t>(position_ >> 32);
-    pack const f = B::to_pack_unsigned(B::broadcast(static_cast<std::int32_t>(position_)));  // times 2^32
+    auto const [fraction, first] = mbirk::detail::halves_of(position_);
+    pack const f = B::to_pack_unsigned(B::broadcast(fraction));  // times 2^32
     position_ += advance_;
-    return weights_.sum(f, [&](int k) MBIRK_FLAT { return at(cell + k, source); });
+    return weights_.sum(f, [&, cell = first](int k) MBIRK_FLAT { return at(cell + k, source); });
   }
 
   /// Any step, in double. Intervals are cut off one cell beyond the source, because next to the X-ray source one may

@@ -5,8 +5,7 @@
 
 #include "mbirk/exec/block.hpp"
 #include "mbirk/exec/tuning.hpp"
-#include "mbirk/kernel/shared/layout.hpp"
-#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/kernel/device/parallel_back_arrays.hpp"
 #include "mbirk/simd/lanes.hpp"
 #include "mbirk/simd/with_packs.hpp"
 
@@ -14,18 +13,7 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Taps of a pixel in a view, read as one 128-bit word.
-struct alignas(16) shared_taps {
-  float weight[3];
-  std::int32_t first;
-};
-
-template <class I> MBIRK_INLINE shared_taps share_taps(pixel_taps<I> const& taps) noexcept {
-  return {{I::element(taps.weight[0]), I::element(taps.weight[1]), I::element(taps.weight[2])},
-          I::element(taps.first)};
-}
-
-template <class B> struct parallel_block_back {
+template <class B> struct parallel_block_back : parallel_back_arrays<B> {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   static constexpr int warps = 8, pixels_of_warp = group_pixels / warps, most_packs = 4;
@@ -35,21 +23,13 @@ template <class B> struct parallel_block_back {
     typename Block::template tile<shared_taps, 2, warps, group_pixels> taps;
   };
 
-  typename B::template cursor<float const> sinogram;           // channel-major
-  typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  typename I::template cursor<view_taps const> passes;
-  index_t all_passes;
-  chunked_shape shape;
-  bool squared;
   device_span<pixel_group> groups;
 
-  index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(shape.chunks), 1}; }
+  index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(this->shape.chunks), 1}; }
 
   /// Blocks are (group, chunk).
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
+    with_packs<B, most_packs>(this->shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
   }
 
  private:
@@ -64,30 +44,32 @@ template <class B> struct parallel_block_back {
       packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
     int stage = 0;
-    for (index_t base = 0; base < all_passes; base += warps, stage ^= 1) {
-      if (base + warp < all_passes) {
-        auto const pass = I::load_value(passes + (base + warp));
+    for (index_t base = 0; base < this->all_passes; base += warps, stage ^= 1) {
+      if (base + warp < this->all_passes) {
+        auto const pass = I::load_value(this->passes + (base + warp));
         simd::static_for<group_pixels / warp_lanes>([&](auto half) MBIRK_FLAT {
           index_t const at = group.first + half * warp_lanes;
           sh.taps(stage, warp, half * warp_lanes + lane) = share_taps<I>(
-              find_taps<I>(pass, squared, shape.channels, I::load_ints(rows + at), I::load_ints(cols + at)));
+              find_taps<I>(pass, this->squared, this->shape.channels, I::load_ints(this->rows + at),
+                           I::load_ints(this->cols + at)));
         });
       }
       // The taps are complete after this barrier. The stage that is written next is no longer read, because all warps
       // have finished reading it before this barrier.
       block.sync();
-      int const views = static_cast<int>(min<index_t>(warps, all_passes - base));
+      int const views = static_cast<int>(min<index_t>(warps, this->all_passes - base));
       for (int v = 0; v < views; ++v) {
-        auto const pass = I::load_value(passes + (base + v));
-        auto const y = sinogram + shape.offset(chunk, pass.view);
+        auto const pass = I::load_value(this->passes + (base + v));
+        auto const y = this->sinogram + this->shape.offset(chunk, pass.view);
         if (pass.taps == 2) add_view<2>(packs, sh, stage, v, own, y, sum);
         else add_view<3>(packs, sh, stage, v, own, y, sum);
       }
     }
-    index_t const used = shape.used(chunk);
+    index_t const used = this->shape.used(chunk);
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       if (own + q >= group.count) return;
-      auto const out = voxel_columns + (I::load_value(offsets + (group.first + own + q)) + chunk * shape.width);
+      auto const out = this->voxel_columns +
+          (I::load_value(this->offsets + (group.first + own + q)) + chunk * this->shape.width);
       packs.each([&](auto i) MBIRK_FLAT {
         index_t const left = used - i * B::lanes;
         if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], min<index_t>(left, B::lanes));

@@ -34,7 +34,7 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
   };
 
   typename B::template cursor<float const> voxel_columns;
-  typename B::template cursor<float> sinogram;                 // channel-major
+  typename B::template cursor<float> sinogram;                 // channel-major; unused if nothing is stored
   typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
   typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
   typename I::template cursor<view_taps const> views;          // the first pass of every view
@@ -168,7 +168,8 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
                         sums<Packs>& sum) const noexcept {
     pack value[N][Packs::max_value];
     simd::static_for<N>([&](auto n) MBIRK_FLAT {
-      auto const column = bytes_after(columns, sh.columns(warp, k + n));
+      index_t const offset = sh.columns(warp, k + n);
+      auto const column = bytes_after(columns, offset);
       if constexpr (Fours::value) {
         B::load_own_four(column, value[n]);
       } else {
@@ -185,13 +186,6 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
         packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = fma(weight, value[n][p], sum[m][p]); });
       });
     });
-  }
-  /// Offsets are in bytes, which saves a shift for every pixel.
-  static MBIRK_INLINE float const* bytes_after(float const* p, index_t bytes) noexcept {
-    return reinterpret_cast<float const*>(reinterpret_cast<char const*>(p) + bytes);
-  }
-  template <class Cursor> static MBIRK_INLINE Cursor bytes_after(Cursor p, index_t bytes) noexcept {
-    return p + bytes / static_cast<index_t>(sizeof(float));
   }
 
   /// Passes the channels that exist to the epilogue and stores them.
@@ -210,11 +204,12 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
           bool const mine = 4 * I::element(I::iota()) < used;
           packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = mine ? sum[m][p] : B::constant(0); });
           epilogue.of_four(at, sum[m], row);
-          B::store_four(sinogram + at, sum[m]);
+          if constexpr (Epilogue::stores) B::store_four(sinogram + at, sum[m]);
         } else {
           packs.each([&](auto p) MBIRK_FLAT {
             index_t const pack_at = at + p * B::lanes;
-            B::store(sinogram + pack_at, epilogue.of_pack(pack_at, sum[m][p], row));
+            pack const result = epilogue.of_pack(pack_at, sum[m][p], row);
+            if constexpr (Epilogue::stores) B::store(sinogram + pack_at, result);
           });
         }
         total = total + B::widen(row);

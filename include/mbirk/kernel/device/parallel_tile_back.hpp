@@ -15,8 +15,7 @@
 #include "mbirk/core/bits.hpp"
 #include "mbirk/exec/block.hpp"
 #include "mbirk/exec/tuning.hpp"
-#include "mbirk/kernel/shared/layout.hpp"
-#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/kernel/device/parallel_back_arrays.hpp"
 #include "mbirk/simd/lanes.hpp"
 #include "mbirk/simd/with_packs.hpp"
 
@@ -88,7 +87,7 @@ struct alignas(16) pixel_pair_taps {
   std::int32_t view_begin;     ///< channels (and guards) of the views before this one
 };
 
-template <class B> struct parallel_tile_back {
+template <class B> struct parallel_tile_back : parallel_back_arrays<B> {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   static constexpr int warps = 8, lines = view_octant::lines, in_line = view_octant::in_line, most_packs = 4;
@@ -99,21 +98,14 @@ template <class B> struct parallel_tile_back {
     typename Block::template tile<pixel_pair_taps, 2, warps, warps * lines * 2> taps;
   };
 
-  typename B::template cursor<float const> sinogram;           // channel-major
-  typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  typename I::template cursor<view_taps const> passes;         // sorted by octant; all fit in tiles
-  octant_ends ends;
-  chunked_shape shape;
-  bool squared;
-  device_span<pixel_group> groups;                             // tiles
+  octant_ends ends;                 ///< of the passes, which are sorted by octant; all fit in tiles
+  device_span<pixel_group> groups;  ///< tiles
 
-  index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(shape.chunks), 1}; }
+  index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(this->shape.chunks), 1}; }
 
   /// Blocks are (tile, chunk).
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
+    with_packs<B, most_packs>(this->shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
   }
 
  private:
@@ -123,7 +115,7 @@ template <class B> struct parallel_tile_back {
   MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
     pixel_group const tile = groups[block.index().x];
     index_t const chunk = block.index().y;
-    auto const y = sinogram + shape.offset(chunk, 0);
+    auto const y = this->sinogram + this->shape.offset(chunk, 0);
 
     std::int32_t from = 0;
     int stage = 0;
@@ -135,7 +127,7 @@ template <class B> struct parallel_tile_back {
       load_sums(packs, tile, chunk, octant, block.warp_rank(), from == 0, sum);
       auto const prepare = [&](std::int32_t first, int into) MBIRK_FLAT {
         if (first + block.warp_rank() >= to) return;
-        auto const pass = I::load_value(passes + (first + block.warp_rank()));
+        auto const pass = I::load_value(this->passes + (first + block.warp_rank()));
         weigh(tile, octant, pass, sh, into, block);
         fetch(tile, pass, y, block);
       };
@@ -155,7 +147,7 @@ template <class B> struct parallel_tile_back {
   }
 
   MBIRK_HD std::int32_t channels_of_view() const noexcept {
-    return static_cast<std::int32_t>(shape.channels) + 2 * guard_channels;
+    return static_cast<std::int32_t>(this->shape.channels) + 2 * guard_channels;
   }
 
   /// Whether a lane has four neighbouring slices, so that one access loads all packs of a channel.
@@ -174,7 +166,7 @@ template <class B> struct parallel_tile_back {
         auto const bit = std::uint64_t{1} << (tile_side * at.row + at.col);
         if ((tile.tile_mask & bit) == 0) return;
         index_t const pixel = tile.first + mbirk::detail::bit_count(tile.tile_mask & (bit - 1));
-        f(sum[l][q], voxel_columns + (I::load_value(offsets + pixel) + chunk * shape.width));
+        f(sum[l][q], this->voxel_columns + (I::load_value(this->offsets + pixel) + chunk * this->shape.width));
       });
     });
   }
@@ -185,7 +177,7 @@ template <class B> struct parallel_tile_back {
       packs.each([&](auto i) MBIRK_FLAT { sum[k / in_line][k % in_line][i] = B::constant(0); });
     });
     if (zero) return;
-    index_t const used = shape.used(chunk);
+    index_t const used = this->shape.used(chunk);
     each_pixel<Packs>(tile, chunk, octant, warp, sum, [&](auto& of_pixel, auto column) MBIRK_FLAT {
       if constexpr (four_slices<Packs>) {
         B::load_four(column, of_pixel, used);
@@ -200,7 +192,7 @@ template <class B> struct parallel_tile_back {
   template <class Packs>
   MBIRK_INLINE void store_sums(Packs packs, pixel_group const& tile, index_t chunk, view_octant octant, int warp,
                                sums<Packs>& sum) const noexcept {
-    index_t const used = shape.used(chunk);
+    index_t const used = this->shape.used(chunk);
     each_pixel<Packs>(tile, chunk, octant, warp, sum, [&](auto& of_pixel, auto column) MBIRK_FLAT {
       if constexpr (four_slices<Packs>) {
         B::store_four(column, of_pixel, used);
@@ -249,7 +241,7 @@ template <class B> struct parallel_tile_back {
       each_overlap({2, 0, false}, I::to_pack_unsigned(I::broadcast(fraction)) * I::constant(0x1p-32),
                    I::broadcast(static_cast<float>(pass.width)), [&](int tap, auto overlap) MBIRK_FLAT {
                      auto const a = overlap * I::broadcast(pass.chord);
-                     weight[tap] = I::element(squared ? a * a : a);
+                     weight[tap] = I::element(this->squared ? a * a : a);
                    });
       bool const later = q > 0 && static_cast<std::int32_t>(left >> fraction_bits) - first == q;
       taps.weight[k][0] = later ? 0 : weight[0];
@@ -261,10 +253,10 @@ template <class B> struct parallel_tile_back {
 
   /// Where the footprint of pixel (4, 4) of a tile begins. Far from the detector the distance does not matter.
   MBIRK_INLINE double middle_of(pixel_group const& tile, view_taps const& pass) const noexcept {
-    std::int32_t const row = I::load_value(rows + tile.first) / tile_side * tile_side + middle_pixel,
-                       col = I::load_value(cols + tile.first) / tile_side * tile_side + middle_pixel;
+    std::int32_t const row = I::load_value(this->rows + tile.first) / tile_side * tile_side + middle_pixel,
+                       col = I::load_value(this->cols + tile.first) / tile_side * tile_side + middle_pixel;
     return clamp(pass.edge + pass.row_step * row + pass.col_step * col, -64.0,
-                 static_cast<double>(shape.channels) + 64);
+                 static_cast<double>(this->shape.channels) + 64);
   }
   static constexpr int middle_pixel = tile_side / 2;
 
@@ -281,8 +273,8 @@ template <class B> struct parallel_tile_back {
       std::int32_t const first = clamp(begin, 0, channels_of_view());
       std::int32_t const channels = min(static_cast<std::int32_t>((tile_side - 1) * spread) + 4,
                                         channels_of_view() - first);
-      auto const from = y + (index_t{pass.view} * channels_of_view() + first) * shape.width;
-      int const requests = channels * static_cast<int>(shape.width) / floats;
+      auto const from = y + (index_t{pass.view} * channels_of_view() + first) * this->shape.width;
+      int const requests = channels * static_cast<int>(this->shape.width) / floats;
       simd::static_for<(most + warp_lanes - 1) / warp_lanes>([&](auto n) MBIRK_FLAT {
         int const k = n * warp_lanes + block.warp().lane();
         if (k < requests) B::prefetch(from + floats * k);

@@ -3,13 +3,15 @@
 // idle.
 #pragma once
 
-#include "mbirk/kernel/device/parallel_block_back.hpp"
+#include "mbirk/exec/block.hpp"
+#include "mbirk/kernel/device/parallel_back_arrays.hpp"
+#include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-template <class B> struct parallel_view_back {
+template <class B> struct parallel_view_back : parallel_back_arrays<B> {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   static constexpr int warps = 8, pixels_of_block = warp_lanes;
@@ -19,38 +21,30 @@ template <class B> struct parallel_view_back {
     typename Block::template tile<float, warps, pixels_of_block, warp_lanes> sums;
   };
 
-  typename B::template cursor<float const> sinogram;           // channel-major
-  typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  typename I::template cursor<view_taps const> passes;
-  index_t all_passes;
-  chunked_shape shape;
-  bool squared;
   index_t pixels;
 
   /// Blocks are (32 pixels, pack).
   index3 grid() const noexcept {
     return {static_cast<int>(ceil_div(pixels, index_t{pixels_of_block})),
-            static_cast<int>(shape.chunks * shape.packs), 1};
+            static_cast<int>(this->shape.chunks * this->shape.packs), 1};
   }
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    int const chunk = block.index().y / shape.packs, row = block.index().y % shape.packs * B::lanes;
-    index_t const first = index_t{block.index().x} * pixels_of_block, left = shape.used(chunk) - row;
+    int const chunk = block.index().y / this->shape.packs, row = block.index().y % this->shape.packs * B::lanes;
+    index_t const first = index_t{block.index().x} * pixels_of_block, left = this->shape.used(chunk) - row;
     if (left <= 0) return;  // uniform across the block
     int const warp = block.warp_rank(), lane = block.warp().lane();
-    auto const i = I::load_ints(rows + first), j = I::load_ints(cols + first);
+    auto const i = I::load_ints(this->rows + first), j = I::load_ints(this->cols + first);
     pack sum[pixels_of_block];
     simd::static_for<pixels_of_block>([&](auto q) MBIRK_FLAT { sum[q] = B::constant(0); });
-    auto const end = static_cast<int>(all_passes), width = static_cast<int>(shape.width);
+    auto const end = static_cast<int>(this->all_passes), width = static_cast<int>(this->shape.width);
     MBIRK_KEEP_LOOP for (int n = warp; n < end; n += warps) {
-      auto const pass = I::load_value(passes + n);
-      auto taps = find_taps<I>(pass, squared, shape.channels, i, j);
+      auto const pass = I::load_value(this->passes + n);
+      auto taps = find_taps<I>(pass, this->squared, this->shape.channels, i, j);
       taps.first = taps.first * I::broadcast(width);
       sh.taps(warp, lane) = share_taps<I>(taps);
       block.warp().sync();
-      auto const y = sinogram + (shape.offset(chunk, pass.view) + row);
+      auto const y = this->sinogram + (this->shape.offset(chunk, pass.view) + row);
       if (pass.taps == 2) add_view<2>(block, sh, warp, y, width, sum);
       else add_view<3>(block, sh, warp, y, width, sum);
       block.warp().sync();  // the taps are no longer read
@@ -60,8 +54,8 @@ template <class B> struct parallel_view_back {
     MBIRK_KEEP_LOOP for (int q = warp; q < pixels_of_block && first + q < pixels; q += warps) {
       auto total = B::constant(0);
       for (int k = 0; k < warps; ++k) total = total + B::broadcast(static_cast<float>(sh.sums(k, q, lane)));
-      store_lanes<B>(voxel_columns + (I::load_value(offsets + (first + q)) + chunk * shape.width + row), total,
-                     min<index_t>(left, B::lanes));
+      auto const out = this->voxel_columns + (chunk * this->shape.width + row);
+      store_lanes<B>(out + I::load_value(this->offsets + (first + q)), total, min<index_t>(left, B::lanes));
     }
   }
 

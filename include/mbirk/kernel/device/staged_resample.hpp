@@ -3,6 +3,7 @@
 // cells of its interval from there. Forms and weights are those of lane_resampler.
 #pragma once
 
+#include "mbirk/core/bits.hpp"
 #include "mbirk/kernel/device/lane_resample.hpp"
 #include "mbirk/simd/vector.hpp"
 
@@ -52,18 +53,24 @@ template <class B, resample_form Form, int Power> class staged_resampler {
   using pack = typename B::pack;
 
  public:
-  MBIRK_INLINE staged_resampler(lane_line const& line, int base) : advance_(line.fixed.advance), weights_(line.scale) {
-    static_assert(warp_lanes == 1 << 5);
-    position_ = (std::int64_t{base} << 32) + (line.fixed.start & 0xffffffff) +
-        ((I::element(I::iota()) * line.fixed.advance) >> 5);
+  /// The lane's first position costs one multiplication of 32-bit words, with a 64-bit sum.
+  MBIRK_INLINE staged_resampler(lane_line const& line, int base)
+      : position_((std::int64_t{base} << 32) + (line.fixed.start & 0xffffffff) +
+                  static_cast<std::int64_t>(std::uint64_t{static_cast<std::uint32_t>(line.fixed.advance >> 6)} *
+                                            static_cast<std::uint32_t>(2 * I::element(I::iota())))),
+        advance_(line.fixed.advance),
+        weights_(line.scale) {
+    static_assert(2 * warp_lanes == 1 << 6);
   }
 
-  /// Computes the next pack of destinations.
-  template <class Tile> MBIRK_INLINE pack next(Tile& staged) {
-    auto const cell = static_cast<std::int32_t>(position_ >> 32);
-    pack const f = B::to_pack_unsigned(B::broadcast(static_cast<std::int32_t>(position_)));  // times 2^32
-    position_ += advance_;
-    return weights_.sum(f, [&](int k) MBIRK_FLAT { return B::broadcast(static_cast<float>(staged(cell + k))); });
+  /// Computes pack n of the destinations.
+  template <class Tile> MBIRK_INLINE pack at(int n, Tile& staged) const {
+    std::int64_t const position = position_ + n * advance_;
+    auto const [fraction, cell] = mbirk::detail::halves_of(position);
+    pack const f = B::to_pack_unsigned(B::broadcast(fraction));  // times 2^32
+    return weights_.sum(f, [&, at = cell](int k) MBIRK_FLAT {
+      return B::broadcast(static_cast<float>(staged(at + k)));
+    });
   }
 
  private:

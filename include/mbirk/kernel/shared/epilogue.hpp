@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/kernel/shared/step.hpp"
 #include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
@@ -107,9 +108,10 @@ template <class Epilogue> struct each_view_epilogue : Epilogue {
 
 /// error -= step w z.
 template <class B, bool Weighted> struct axpy_epilogue {
+  static constexpr bool weighted = Weighted;
   typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<float> error;          // channel-major
-  float step;
+  step_length step;
   chunked_shape shape;
 
   MBIRK_HD void begin() noexcept {}
@@ -117,7 +119,7 @@ template <class B, bool Weighted> struct axpy_epilogue {
   template <class Block>
   MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view) + first * shape.width, width = shape.width;
-    auto const alpha = B::broadcast(step);
+    auto const alpha = B::broadcast(step.get());
     for (index_t n = 0; n < end - first; ++n)
       for (index_t r = 0; r < width; r += B::lanes) {
         index_t const k = n * width + r;

@@ -125,6 +125,15 @@ template <class B> struct zero_columns {
   }
 };
 
+/// The place so many bytes behind p: offsets that are kept in bytes save a shift each time. Bytes: an integer; unsigned
+/// ones of 32 bits need no extension of their sign.
+template <class Bytes> MBIRK_INLINE float const* bytes_after(float const* p, Bytes bytes) noexcept {
+  return reinterpret_cast<float const*>(reinterpret_cast<char const*>(p) + bytes);
+}
+template <class Cursor, class Bytes> MBIRK_INLINE Cursor bytes_after(Cursor p, Bytes bytes) noexcept {
+  return p + static_cast<index_t>(bytes) / static_cast<index_t>(sizeof(float));
+}
+
 }  // namespace mbirk::kernel
 
 MBIRK_KERNELS_END

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mbirk/core/device_span.hpp"
@@ -93,17 +95,62 @@ inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask
   return plan;
 }
 
+/// Order of listed pixels.
+enum class list_order {
+  rows_of_squares,  ///< by squares of the grid that hold about a group each, row by row of squares
+  hilbert_curve     ///< by squares of an eighth of a group, along a curve: any run of pixels is compact
+};
+
+/// Position of a square on the Hilbert curve through 2^bits x 2^bits squares: successive ones are neighbours.
+constexpr index_t hilbert_position(int bits, index_t row, index_t col) {
+  index_t position = 0;
+  for (int bit = bits - 1; bit >= 0; --bit) {
+    index_t const down = row >> bit & 1, right = col >> bit & 1;
+    position = 4 * position + (3 * right ^ down);
+    if (down == 0) {  // the curve through this quarter is reflected
+      if (right == 1) {
+        row = ~row;
+        col = ~col;
+      }
+      std::swap(row, col);
+    }
+  }
+  return position;
+}
+
+/// Squares of a grid along Hilbert curves: one as wide as the shorter side after the other along the longer one.
+struct hilbert_squares {
+  index_t down, across;  ///< squares
+  int bits = 0;          ///< of the shorter side
+
+  hilbert_squares(index_t rows, index_t cols)
+      : down(std::max<index_t>(1, rows)),
+        across(std::max<index_t>(1, cols)),
+        bits(std::bit_width(static_cast<std::uint64_t>(std::min(down, across) - 1))) {}
+
+  index_t count() const noexcept { return (((std::max(down, across) - 1) >> bits) + 1) << 2 * bits; }
+  index_t position(index_t row, index_t col) const noexcept {
+    index_t const longer = down > across ? row : col, shorter = down > across ? col : row;
+    index_t const side = index_t{1} << bits;
+    return ((longer >> bits) << 2 * bits) + hilbert_position(bits, shorter, longer & (side - 1));
+  }
+};
+
 /// Plans a list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The voxel
-/// column of entry p is at offset p * stride. Squares hold about one group each; the sort is a counting sort, stable
-/// and linear.
-inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride) {
-  index_t const count = static_cast<index_t>(pixels.size());
-  int shift = 3;
-  while ((index_t{1} << 2 * shift) * count < group_pixels * rows * cols && (index_t{1} << shift) < std::max(rows, cols))
+/// column of entry p is at offset p * stride. The sort is a counting sort, stable and linear.
+inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride,
+                            list_order order = list_order::rows_of_squares) {
+  bool const on_curve = order == list_order::hilbert_curve;
+  index_t const count = static_cast<index_t>(pixels.size()), of_square = on_curve ? group_pixels / 8 : group_pixels;
+  int shift = on_curve ? 0 : 3;
+  while ((index_t{1} << 2 * shift) * count < of_square * rows * cols && (index_t{1} << shift) < std::max(rows, cols))
     ++shift;
-  index_t const across = (cols >> shift) + 1, squares = across * ((rows >> shift) + 1);
+  index_t const across = (cols >> shift) + 1, down = (rows >> shift) + 1;
+  hilbert_squares const curve(((rows - 1) >> shift) + 1, ((cols - 1) >> shift) + 1);
+  index_t const squares = on_curve ? curve.count() : across * down;
   auto const square = [&](std::int32_t p) {
-    return static_cast<std::size_t>(((p / cols) >> shift) * across + ((p % cols) >> shift));
+    index_t const row = (p / cols) >> shift, col = (p % cols) >> shift;
+    return static_cast<std::size_t>(on_curve ? curve.position(row, col) : row * across + col);
   };
 
   std::vector<index_t> start(static_cast<std::size_t>(squares) + 1);
