@@ -136,25 +136,14 @@ struct hilbert_squares {
   }
 };
 
-/// Plans a list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The voxel
-/// column of entry p is at offset p * stride. The sort is a counting sort, stable and linear.
-inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride,
-                            list_order order = list_order::rows_of_squares) {
-  bool const on_curve = order == list_order::hilbert_curve;
-  index_t const count = static_cast<index_t>(pixels.size()), of_square = on_curve ? group_pixels / 8 : group_pixels;
-  int shift = on_curve ? 0 : 3;
-  while ((index_t{1} << 2 * shift) * count < of_square * rows * cols && (index_t{1} << shift) < std::max(rows, cols))
-    ++shift;
-  index_t const across = (cols >> shift) + 1, down = (rows >> shift) + 1;
-  hilbert_squares const curve(((rows - 1) >> shift) + 1, ((cols - 1) >> shift) + 1);
-  index_t const squares = on_curve ? curve.count() : across * down;
-  auto const square = [&](std::int32_t p) {
-    index_t const row = (p / cols) >> shift, col = (p % cols) >> shift;
-    return static_cast<std::size_t>(on_curve ? curve.position(row, col) : row * across + col);
-  };
-
+/// Plans a list of pixels, sorted by square(row, col) < squares. A counting sort, stable and linear.
+template <class Square>
+pixel_plan plan_by_squares(std::span<std::int32_t const> pixels, index_t cols, index_t stride, index_t squares,
+                           Square const& square) {
+  index_t const count = static_cast<index_t>(pixels.size());
+  auto const of = [&](std::int32_t p) { return static_cast<std::size_t>(square(p / cols, p % cols)); };
   std::vector<index_t> start(static_cast<std::size_t>(squares) + 1);
-  for (auto const p : pixels) ++start[square(p) + 1];
+  for (auto const p : pixels) ++start[of(p) + 1];
   for (std::size_t s = 1; s < start.size(); ++s) start[s] += start[s - 1];
   pixel_plan plan;
   plan.rows.resize(pixels.size());
@@ -162,7 +151,7 @@ inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, 
   plan.offsets.resize(pixels.size());
   for (index_t k = 0; k < count; ++k) {
     auto const p = pixels[static_cast<std::size_t>(k)];
-    auto const at = static_cast<std::size_t>(start[square(p)]++);
+    auto const at = static_cast<std::size_t>(start[of(p)]++);
     plan.rows[at] = static_cast<std::int32_t>(p / cols);
     plan.cols[at] = static_cast<std::int32_t>(p % cols);
     plan.offsets[at] = k * stride;
@@ -172,6 +161,27 @@ inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, 
     plan.groups.push_back({p * count / parts, static_cast<int>((p + 1) * count / parts - p * count / parts), 0});
   plan.finish();
   return plan;
+}
+
+/// Plans a list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The voxel
+/// column of entry p is at offset p * stride.
+inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride,
+                            list_order order = list_order::rows_of_squares) {
+  bool const on_curve = order == list_order::hilbert_curve;
+  index_t const count = static_cast<index_t>(pixels.size()), of_square = on_curve ? group_pixels / 8 : group_pixels;
+  int shift = on_curve ? 0 : 3;
+  while ((index_t{1} << 2 * shift) * count < of_square * rows * cols && (index_t{1} << shift) < std::max(rows, cols))
+    ++shift;
+  if (on_curve) {
+    hilbert_squares const curve(((rows - 1) >> shift) + 1, ((cols - 1) >> shift) + 1);
+    return plan_by_squares(pixels, cols, stride, curve.count(), [&](index_t row, index_t col) {
+      return curve.position(row >> shift, col >> shift);
+    });
+  }
+  index_t const across = (cols >> shift) + 1;
+  return plan_by_squares(pixels, cols, stride, across * ((rows >> shift) + 1), [&](index_t row, index_t col) {
+    return (row >> shift) * across + (col >> shift);
+  });
 }
 
 /// Batches four neighbouring tiles, because their channels overlap, or fewer if that leaves too few batches for the
