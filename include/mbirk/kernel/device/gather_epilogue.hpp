@@ -67,7 +67,7 @@ template <class B, bool Weighted> struct gather_subtract {
     pack const wz = Weighted ? z * B::load(weights + at) : z;
     return fnma(B::broadcast(step.get()), wz, B::load(error + at));
   }
-  /// The same where a lane has four neighbouring elements.
+  /// Replaces four packs z by e - step w z, where a lane has four neighbouring elements.
   MBIRK_INLINE void of_four(index_t at, pack (&z)[4], pack&) const noexcept {
     pack w[4], e[4];
     if constexpr (Weighted) B::load_four(weights + at, w);
