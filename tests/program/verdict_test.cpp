@@ -12,6 +12,8 @@
 #include "input/merged_files.hpp"
 #include "mbirk/profile/wire.hpp"
 #include "operations/common_options.hpp"
+#include "operations/profile_problem.hpp"
+#include "output/cost_json.hpp"
 #include "program.hpp"
 #include "report/html_report_sections.hpp"
 
@@ -283,6 +285,37 @@ TEST(StageGroups, OwnTimesOfStagesSumToTheWhole) {
   EXPECT_NEAR(seconds["prior and update"], 0.2, 1e-12);
   EXPECT_NEAR(seconds["the rest"], 0.2, 1e-12) << "iterations and subsets without what is inside them";
   EXPECT_EQ(recon["transfers"]["bytes in"], 400);
+}
+
+/// The groups of a reconstruction in 24 subsets, whose stages are added up by name or not.
+json groups_of(std::string const& geometry, bool added_up) {
+  auto const& entries = program::profile_entries();
+  auto many = *std::ranges::find(entries, geometry + "_mbir_recon", &program::profile_entry::name);
+  many.arguments["max_iterations"] = 3;
+  auto record = program::model_operation(many, program::problem_shape::cube(8)).record;
+  EXPECT_GT(record.stages.size(), 100u);
+  json recon;
+  if (!added_up) {
+    program::add_stage_groups(recon, nullptr, program::cost_json(record, "model", 0, 1));
+  } else {
+    auto const sums = program::add_up_stages(record);
+    EXPECT_LT(record.stages.size(), 20u);
+    program::add_stage_groups(recon, nullptr, program::with_sums(program::cost_json(record, "model", 0, 1), sums));
+  }
+  return recon["groups"];
+}
+
+TEST(StageGroups, OfStagesThatWereAddedUpAreTheSame) {
+  for (std::string const geometry : {"parallel", "cone"}) {
+    auto apart = groups_of(geometry, false), added_up = groups_of(geometry, true);
+    ASSERT_EQ(apart.size(), added_up.size());
+    for (std::size_t k = 0; k < apart.size(); ++k) {
+      auto &one = apart[k]["cost"]["lanes useful"], &other = added_up[k]["cost"]["lanes useful"];
+      EXPECT_NEAR(one.get<double>(), other.get<double>(), 1e-12);  // sums in another order
+      one = other;
+    }
+    EXPECT_EQ(apart, added_up) << geometry;
+  }
 }
 
 /// An XSpace with one GPU: kernels in two calls of an operation, the second one faster.

@@ -1,7 +1,6 @@
 #include "commands/profile_reconstruction.hpp"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "fpga/stage_groups.hpp"
@@ -52,9 +51,9 @@ nlohmann::json measure_reconstruction(profile_entry const& entry, profile_proble
   }
   json out{{"size", n},          {"iterations", iterations}, {"partition sequence", sequence},
            {"subsets", subsets}, {"seconds", best.seconds},  {"policy", policy.name()}};
-  auto const modelled = model_operation(many, problem_shape::cube(n)).record;
-  json const cost = cost_json(modelled, "model", 0, policy.host().threads());
-  add_stage_groups(out, best.stages, cost);
+  auto modelled = model_operation(many, problem_shape::cube(n)).record;
+  auto const sums = add_up_stages(modelled);
+  add_stage_groups(out, best.stages, with_sums(cost_json(modelled, "model", 0, policy.host().threads()), sums));
   return out;
 }
 

@@ -1,13 +1,27 @@
 #include "fpga/stage_groups.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace mbirk::program {
 namespace {
 
+/// The number of runs that an entry stands for: 1 unless it says otherwise.
+double runs_of(json_field const& stage) { return stage.has("runs") ? count_of(stage, "runs") : 1; }
+
 void add_counts(json& to, json_field const& from) {
   for (auto const& [name, n] : from.members()) to[name] = to.value(name, 0.0) + n.number();
+}
+
+void add_accesses(instrument::access_counts& to, instrument::access_counts const& from) {
+  to.loads += from.loads;
+  to.stores += from.stores;
+  to.bytes_loaded += from.bytes_loaded;
+  to.bytes_stored += from.bytes_stored;
+  to.unique_read += from.unique_read;
+  to.unique_written += from.unique_written;
+  to.touched += from.touched;
+  to.requests += from.requests;
+  to.sectors += from.sectors;
 }
 
 /// Seconds of every stage without those of the stages inside it.
@@ -53,9 +67,10 @@ stage_group const* group_of_operation(std::string const& name) {
 
 json merged_stages(std::vector<json_field> const& stages) {
   json c{{"operations", json::object()}};
-  double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0, written = 0;
+  double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0, written = 0, runs = 0;
   std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
   for (auto const& s : stages) {
+    runs += runs_of(s);
     add_counts(c["operations"], s.at("operations", "an object of counts"));
     vector_operations += count_of(s, "vector operations");
     accessed += count_of(s, "bytes accessed");
@@ -79,7 +94,7 @@ json merged_stages(std::vector<json_field> const& stages) {
   c["bytes compulsory"] = compulsory;
   c["flops"] = flops;
   c["lanes useful"] = flops > 0 ? useful / flops : 1.0;
-  c["independent sums"] = stages.empty() ? 0.0 : written / static_cast<double>(stages.size());
+  c["independent sums"] = runs > 0 ? written / runs : 0.0;
   c["arrays"] = json::array();
   for (auto& [key, a] : accesses) c["arrays"].push_back(std::move(a));
   return c;
@@ -111,7 +126,9 @@ void add_stage_groups(json& reconstruction, json const& times, json const& cost)
     launches[group_of_stage(k.at("stage", "a path").text()).name] += count_of(k, "launches");
   reconstruction["groups"] = json::array();
   for (auto const& group : stage_groups()) {
-    json one{{"group", group.name}, {"runs", stages[group.name].size()}, {"cost", merged_stages(stages[group.name])}};
+    double runs = 0;
+    for (auto const& s : stages[group.name]) runs += runs_of(s);
+    json one{{"group", group.name}, {"runs", static_cast<index_t>(runs)}, {"cost", merged_stages(stages[group.name])}};
     if (!seconds.empty()) one.update(seconds[group.name]);
     auto& c = one["cost"];
     for (auto& array : c["arrays"])
@@ -134,6 +151,51 @@ void add_stage_groups(json& reconstruction, json const& times, json const& cost)
     buffers += read > 0 || written > 0;
   }
   reconstruction["transfers"] = {{"bytes in", in}, {"bytes out", out}, {"buffers", buffers}};
+}
+
+std::map<std::string, stage_sum> add_up_stages(instrument::operation_record& record) {
+  require(!record.has_reuse, [] { return "stages with reuse do not add up, expected a record without it"; });
+  std::map<std::string, stage_sum> sums;
+  std::map<std::string, std::size_t> places;
+  std::vector<instrument::stage_record> merged;
+  for (auto& s : record.stages) {
+    auto& sum = sums[s.name];
+    auto const flops = static_cast<double>(s.operations.flops());
+    auto const executed = static_cast<double>(s.operations.lanes_executed);
+    sum.runs += 1;
+    sum.flops += flops;
+    sum.useful_flops += flops * (executed > 0 ? static_cast<double>(s.operations.lanes_useful) / executed : 1);
+    auto const [place, first] = places.try_emplace(s.name, merged.size());
+    if (first) {
+      merged.push_back(std::move(s));
+      continue;
+    }
+    auto& to = merged[place->second];
+    to.operations += s.operations;
+    for (auto const& a : s.arrays) {
+      auto const same = [&](instrument::array_record const& b) {
+        return a.name == b.name && a.role == b.role && a.type == b.type && a.elements == b.elements;
+      };
+      auto const known = std::ranges::find_if(to.arrays, same);
+      if (known == to.arrays.end()) {
+        to.arrays.push_back(a);
+        continue;
+      }
+      add_accesses(known->counts, a.counts);
+      known->outside += a.outside;
+    }
+  }
+  record.stages = std::move(merged);
+  return sums;
+}
+
+json with_sums(json cost, std::map<std::string, stage_sum> const& sums) {
+  for (auto& stage : cost["stages"]) {
+    auto const& sum = sums.at(stage["name"].get<std::string>());
+    stage["runs"] = sum.runs;
+    if (sum.flops > 0) stage["lanes useful"] = sum.useful_flops / sum.flops;
+  }
+  return cost;
 }
 
 }  // namespace mbirk::program

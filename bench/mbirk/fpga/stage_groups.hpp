@@ -2,10 +2,12 @@
 // projections, the Hessian diagonal, the filter, the prior with the update.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "fpga/candidate_input.hpp"
+#include "mbirk/instrument/ledger.hpp"
 
 namespace mbirk::program {
 
@@ -25,11 +27,23 @@ stage_group const* group_of_operation(std::string const& name);
 
 /// Adds to a reconstruction with "seconds" its "stages", "sum of stages" and "groups".
 /// @param times  stage_times() of a run, or null
-/// @param cost   cost_json() of the same reconstruction
+/// @param cost   cost_json() of the same reconstruction; a stage with "runs" is the sum of that many
 void add_stage_groups(json& reconstruction, json const& times, json const& cost);
 
 /// Several stages as one entry of cost_analysis, without arguments and results. Its "independent sums" are the elements
-/// that a stage writes on average.
+/// that a run of a stage writes on average; a stage with "runs" is the sum of that many.
 json merged_stages(std::vector<json_field> const& stages);
+
+
+/// What all stages of one name have in common, beside their sum.
+struct stage_sum {
+  index_t runs = 0;
+  double flops = 0, useful_flops = 0;  ///< all, and those in lanes that are useful
+};
+/// Adds up the stages of a record by name, because a reconstruction has thousands and JSON of each takes long.
+/// @throws parameter_error  the stages have reuse, which does not add up
+std::map<std::string, stage_sum> add_up_stages(instrument::operation_record& record);
+/// cost_json() of that record, with the runs of the stages and their useful lanes as merged_stages() weights them.
+json with_sums(json cost, std::map<std::string, stage_sum> const& sums);
 
 }  // namespace mbirk::program

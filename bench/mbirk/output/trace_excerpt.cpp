@@ -1,6 +1,7 @@
 #include "output/trace_excerpt.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,11 @@ nlohmann::json trace_excerpt(instrument::trace_buffer const& trace, std::int64_t
 }
 
 nlohmann::json stage_times(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
-  nlohmann::json times = nlohmann::json::object();
+  struct stage_time {
+    double seconds = 0;
+    index_t runs = 0;
+  };
+  std::map<std::string, stage_time> stages;  // by path
   std::vector<instrument::trace_event const*> open;
   for (auto const* e : spans_between(trace, begin, end)) {
     while (!open.empty() && open.back()->end <= e->begin) open.pop_back();
@@ -50,10 +55,12 @@ nlohmann::json stage_times(instrument::trace_buffer const& trace, std::int64_t b
     std::string path;
     for (std::size_t k = 1; k < open.size(); ++k) path += (k > 1 ? "/" : "") + std::string(open[k]->name);
     if (path.empty()) continue;
-    auto& one = times.emplace(path, nlohmann::json{{"seconds", 0.0}, {"runs", 0}}).first.value();
-    one["seconds"] = one["seconds"].get<double>() + 1e-9 * static_cast<double>(e->end - e->begin);
-    one["runs"] = one["runs"].get<index_t>() + 1;
+    auto& one = stages[path];
+    one.seconds += 1e-9 * static_cast<double>(e->end - e->begin);
+    one.runs += 1;
   }
+  nlohmann::json times = nlohmann::json::object();
+  for (auto const& [path, one] : stages) times[path] = {{"seconds", one.seconds}, {"runs", one.runs}};
   return times;
 }
 
