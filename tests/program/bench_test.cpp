@@ -195,6 +195,12 @@ TEST(Estimate, SaysWhatAnOperationTakes) {
   EXPECT_EQ(e["transfers"]["host to device"], 4 * 64 * 64 * 64);
   EXPECT_GT(e["seconds"]["FMA ceiling"], 0.0);
 
+  auto const general = mbirk_program({"estimate", "general_back_project", "--size", "16", "--on", "h100"});
+  ASSERT_EQ(general.code, 0) << general;
+  EXPECT_NE(general.out.find("On an H100: not predicted: what the kernels of this geometry cost is not known."),
+            std::string::npos)
+      << general;
+
   auto const large = mbirk_program(
       {"estimate", "parallel_mbir_recon", "--size", "1024", "--threads", "1"});  // more than the machine has
   EXPECT_EQ(large.code, 0) << large;
