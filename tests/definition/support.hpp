@@ -14,6 +14,7 @@
 #include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"
 #include "mbirk/definition/translation.hpp"
+#include "mbirk/geometry/list.hpp"
 
 namespace mbirk::test {
 
@@ -143,21 +144,13 @@ std::vector<double> define_back(general_scan const& s, std::vector<E> const& y, 
 }
 
 // Tests of projectors, reconstructions and filters run the definitions, so these are compiled once, with optimisation
-// (support.cpp). A geometry that is not listed here is compiled where it is used.
-#define MBIRK_TEST_DEFINITION(EXTERN, SCAN, E)                                                               \
-  EXTERN template std::vector<double> define_forward(SCAN const&, std::vector<E> const&, pixel_list const&); \
-  EXTERN template std::vector<double> define_back(SCAN const&, std::vector<E> const&, pixel_list const&, int);
-#define MBIRK_TEST_DEFINITIONS(EXTERN)                    \
-  MBIRK_TEST_DEFINITION(EXTERN, parallel_scan, float)     \
-  MBIRK_TEST_DEFINITION(EXTERN, parallel_scan, double)    \
-  MBIRK_TEST_DEFINITION(EXTERN, cone_scan, float)         \
-  MBIRK_TEST_DEFINITION(EXTERN, cone_scan, double)        \
-  MBIRK_TEST_DEFINITION(EXTERN, translation_scan, float)  \
-  MBIRK_TEST_DEFINITION(EXTERN, translation_scan, double) \
-  MBIRK_TEST_DEFINITION(EXTERN, multiaxis_scan, float)    \
-  MBIRK_TEST_DEFINITION(EXTERN, multiaxis_scan, double)   \
-  MBIRK_TEST_DEFINITION(EXTERN, general_scan, float)      \
-  MBIRK_TEST_DEFINITION(EXTERN, general_scan, double)
+// (support.cpp).
+#define MBIRK_TEST_DEFINITION_OF(EXTERN, E, G)                                                                  \
+  EXTERN template std::vector<double> define_forward(scan<G> const&, std::vector<E> const&, pixel_list const&); \
+  EXTERN template std::vector<double> define_back(scan<G> const&, std::vector<E> const&, pixel_list const&, int);
+#define MBIRK_TEST_DEFINITIONS(EXTERN)                         \
+  MBIRK_EACH_GEOMETRY(MBIRK_TEST_DEFINITION_OF, EXTERN, float) \
+  MBIRK_EACH_GEOMETRY(MBIRK_TEST_DEFINITION_OF, EXTERN, double)
 MBIRK_TEST_DEFINITIONS(extern)
 
 }  // namespace mbirk::test

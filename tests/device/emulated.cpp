@@ -8,9 +8,9 @@
 
 namespace mbirk::test {
 
-/// The same device for every call with this many threads, because making fibers takes longer than most of the tests'
-/// kernels; but a new one, whose shared memory is no larger than a kernel needs, for the race check and the address
-/// sanitizer. Tests call this from one thread.
+/// Returns one device for all calls with this many threads, because making fibers takes longer than most kernels of the
+/// tests. The race check and the address sanitizer get a new one, whose shared memory is no larger than a kernel needs.
+/// Tests call this from one thread.
 inline exec::emulated device(int threads) {
   static std::map<int, exec::emulated> devices;
   char const* const text = std::getenv("MBIRK_EMULATION_SEED");

@@ -287,7 +287,7 @@ TEST(StageGroups, OwnTimesOfStagesSumToTheWhole) {
   EXPECT_EQ(recon["transfers"]["bytes in"], 400);
 }
 
-/// The groups of a reconstruction in 24 subsets, whose stages are added up by name or not.
+/// The groups of a modelled reconstruction, whose stages are added up by name or not.
 json groups_of(std::string const& geometry, bool added_up) {
   auto const& entries = program::profile_entries();
   auto many = *std::ranges::find(entries, geometry + "_mbir_recon", &program::profile_entry::name);

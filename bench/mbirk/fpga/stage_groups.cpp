@@ -5,8 +5,12 @@
 namespace mbirk::program {
 namespace {
 
-/// The number of runs that an entry stands for: 1 unless it says otherwise.
-double runs_of(json_field const& stage) { return stage.has("runs") ? count_of(stage, "runs") : 1; }
+/// The number of runs that the entries stand for, each for one unless it says otherwise.
+double runs_of(std::vector<json_field> const& stages) {
+  double runs = 0;
+  for (auto const& s : stages) runs += s.has("runs") ? count_of(s, "runs") : 1;
+  return runs;
+}
 
 void add_counts(json& to, json_field const& from) {
   for (auto const& [name, n] : from.members()) to[name] = to.value(name, 0.0) + n.number();
@@ -67,10 +71,9 @@ stage_group const* group_of_operation(std::string const& name) {
 
 json merged_stages(std::vector<json_field> const& stages) {
   json c{{"operations", json::object()}};
-  double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0, written = 0, runs = 0;
+  double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0, written = 0;
   std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
   for (auto const& s : stages) {
-    runs += runs_of(s);
     add_counts(c["operations"], s.at("operations", "an object of counts"));
     vector_operations += count_of(s, "vector operations");
     accessed += count_of(s, "bytes accessed");
@@ -94,7 +97,7 @@ json merged_stages(std::vector<json_field> const& stages) {
   c["bytes compulsory"] = compulsory;
   c["flops"] = flops;
   c["lanes useful"] = flops > 0 ? useful / flops : 1.0;
-  c["independent sums"] = runs > 0 ? written / runs : 0.0;
+  c["independent sums"] = stages.empty() ? 0.0 : written / runs_of(stages);
   c["arrays"] = json::array();
   for (auto& [key, a] : accesses) c["arrays"].push_back(std::move(a));
   return c;
@@ -126,9 +129,8 @@ void add_stage_groups(json& reconstruction, json const& times, json const& cost)
     launches[group_of_stage(k.at("stage", "a path").text()).name] += count_of(k, "launches");
   reconstruction["groups"] = json::array();
   for (auto const& group : stage_groups()) {
-    double runs = 0;
-    for (auto const& s : stages[group.name]) runs += runs_of(s);
-    json one{{"group", group.name}, {"runs", static_cast<index_t>(runs)}, {"cost", merged_stages(stages[group.name])}};
+    auto const& own = stages[group.name];
+    json one{{"group", group.name}, {"runs", static_cast<index_t>(runs_of(own))}, {"cost", merged_stages(own)}};
     if (!seconds.empty()) one.update(seconds[group.name]);
     auto& c = one["cost"];
     for (auto& array : c["arrays"])
@@ -163,7 +165,6 @@ std::map<std::string, stage_sum> add_up_stages(instrument::operation_record& rec
     auto const flops = static_cast<double>(s.operations.flops());
     auto const executed = static_cast<double>(s.operations.lanes_executed);
     sum.runs += 1;
-    sum.flops += flops;
     sum.useful_flops += flops * (executed > 0 ? static_cast<double>(s.operations.lanes_useful) / executed : 1);
     auto const [place, first] = places.try_emplace(s.name, merged.size());
     if (first) {
@@ -193,7 +194,7 @@ json with_sums(json cost, std::map<std::string, stage_sum> const& sums) {
   for (auto& stage : cost["stages"]) {
     auto const& sum = sums.at(stage["name"].get<std::string>());
     stage["runs"] = sum.runs;
-    if (sum.flops > 0) stage["lanes useful"] = sum.useful_flops / sum.flops;
+    if (double const flops = stage["flops"]; flops > 0) stage["lanes useful"] = sum.useful_flops / flops;
   }
   return cost;
 }

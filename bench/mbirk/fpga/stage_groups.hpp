@@ -34,11 +34,10 @@ void add_stage_groups(json& reconstruction, json const& times, json const& cost)
 /// that a run of a stage writes on average; a stage with "runs" is the sum of that many.
 json merged_stages(std::vector<json_field> const& stages);
 
-
-/// What all stages of one name have in common, beside their sum.
+/// Counts of the stages of one name that the sum of their records does not have.
 struct stage_sum {
   index_t runs = 0;
-  double flops = 0, useful_flops = 0;  ///< all, and those in lanes that are useful
+  double useful_flops = 0;  ///< in lanes that are useful
 };
 /// Adds up the stages of a record by name, because a reconstruction has thousands and JSON of each takes long.
 /// @throws parameter_error  the stages have reuse, which does not add up

@@ -136,7 +136,7 @@ struct hilbert_squares {
   }
 };
 
-/// Plans a list of pixels, sorted by square(row, col), a number below `squares`. The sort is a counting sort, stable and
+/// Plans a list of pixels, sorted by square(row, col), a number below `squares`. The counting sort is stable and
 /// linear.
 template <class Square>
 pixel_plan plan_by_squares(std::span<std::int32_t const> pixels, index_t cols, index_t stride, index_t squares,
