@@ -3,6 +3,7 @@
 #include <map>
 
 #include "instrument/same_counts.hpp"
+#include "mbirk/instances/any.hpp"
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/mbirk.hpp"
@@ -163,7 +164,9 @@ TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
   for (auto const& [name, p] : problems()) {
     SCOPED_TRACE(name);
     instrument::trace_buffer buffer(200'000);
-    auto const record = solve_on(context{exec::host{}, instrument::tracing{buffer}}, p).record;
+    exec::host const host;
+    instrument::any const observe(host, instrument::tracing{buffer});
+    auto const record = solve_on(context{host, observe}, p).record;
     ASSERT_EQ(buffer.dropped(), 0u);
     EXPECT_EQ(buffer.live_bytes.load(), 0);
     std::vector<instrument::trace_event> iterations, subsets;

@@ -217,9 +217,9 @@ int estimate(estimate_options const& o) {
   if (predicted) print_prediction(*on, *predicted);
   else if (on)
     show("\nOn an {}: not predicted: {}.\n", on->name,
-         entry.op->only_on_host ? "it runs on the host"
-         : o.size               ? "what the kernels of this geometry cost is not known"
-                                : "only with --size, not for a geometry file");
+         entry.op->only_on_host                            ? "it runs on the host"
+         : gpu::has_known_costs(*entry.op, problem.scan()) ? "only with --size, not for a geometry file"
+                                                           : "what the kernels of this geometry cost is not known");
   return done;
 }
 

@@ -179,6 +179,10 @@ std::vector<launch_work> enumerated_launches(std::string const& operation, any_s
 
 }  // namespace
 
+bool has_known_costs(operation const& op, any_scan const& scan) {
+  return !op.needs_scan || op.body == "direct_filter" || describes_projections(scan);
+}
+
 std::optional<prediction> predict(std::string const& operation, any_scan const& scan, device const& on,
                                   std::vector<std::int32_t> const& listed, int iterations, index_t subsets) {
   auto const launches = enumerated_launches(operation, scan, listed, iterations, subsets);
@@ -201,8 +205,7 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   for (auto const& a : size.outer)
     (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
   profile_problem const problem(entry.geometry, shape, 1, false);
-  if (entry.op->needs_scan && entry.op->body != "direct_filter" && !describes_projections(problem.scan()))
-    return std::nullopt;
+  if (!has_known_costs(*entry.op, problem.scan())) return std::nullopt;
   std::vector<std::int32_t> listed;
   auto const x = problem.make_operands(*entry.op, entry.arguments);
   for (auto const& input : entry.op->inputs)

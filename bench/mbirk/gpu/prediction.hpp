@@ -54,6 +54,9 @@ launch_time predict_launch(launch_work const& work, device const& on);
 prediction predict_launches(std::vector<launch_work> const& work, device const& on, double argument_bytes,
                             double result_bytes);
 
+/// Whether the costs of an operation's kernels are known for the geometry of a scan.
+bool has_known_costs(operation const& op, any_scan const& scan);
+
 /// Prediction of an entry of the profile at a size. Empty for operations that run on the host under every policy.
 std::optional<prediction> predict(profile_entry const& entry, problem_shape const& shape, device const& on);
 /// Prediction of a projection, a Hessian, a reconstruction or an iteration ("vcd_iteration" of `subsets` subsets) of
