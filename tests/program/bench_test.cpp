@@ -221,24 +221,23 @@ TEST(Estimate, OfAGeometryFile) {
   EXPECT_EQ(bytes_of(json::parse(done.out), "sinogram"), 4 * 7 * 5 * 9);
   expect_failure(mbirk_program({"estimate", "cone_back_project", "--geometry", file}), 2,
                  "operation cone_back_project is not known in geometry parallel");
-  // What an H100 takes is not known for filters of a file, nor for any projection of general views.
-  auto const on_device = [&](char const* operation) {
+  // Filters are predicted only with --size, and projections of general views never are.
+  auto const expect_not_predicted = [&](char const* operation, std::string const& why) {
     auto const found = mbirk_program({"estimate", operation, "--geometry", file, "--on", "h100", "--threads", "1"});
     EXPECT_EQ(found.code, 0) << found;
-    return found.out;
+    EXPECT_NE(found.out.find("On an H100: not predicted: " + why), std::string::npos) << found;
   };
-  EXPECT_NE(on_device("direct_filter").find("not predicted: only with --size, not for a geometry file."),
-            std::string::npos);
+  expect_not_predicted("direct_filter", "only with --size, not for a geometry file.");
   auto general = g;
   general.erase("angles");
-  for (int k = 0; k < 7; ++k)  // the ray, the detector's center, the steps of channels and rows
+  // Each vector holds the ray, the center of the detector, and the steps of channels and rows.
+  for (int k = 0; k < 7; ++k)
     general["view_vectors"].push_back({0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
   general.update({{"geometry", "general"},
                   {"recon_shape", {9, 9, 5}},
                   {"params", {{"parallel_rays", true}, {"delta_voxel", 1}}}});
   std::ofstream(file) << general.dump();
-  EXPECT_NE(on_device("back_project").find("not predicted: what the kernels of this geometry cost is not known."),
-            std::string::npos);
+  expect_not_predicted("back_project", "what the kernels of this geometry cost is not known.");
   g.erase("sinogram_shape");
   std::ofstream(file) << g.dump();
   expect_failure(mbirk_program({"estimate", "recon", "--geometry", file}), 2, "sinogram_shape is missing");

@@ -42,7 +42,8 @@ def add_emulated(source: pathlib.Path, work: pathlib.Path, build: pathlib.Path, 
     # This is the nanobind of the wheel, which takes ten seconds to compile. From Python 3.12 on the wheel has another
     # one, for the stable interface.
     settings += [f"-DMBIRK_NANOBIND={library}" for library in (work / "build").glob("libnanobind-static.a")]
-    # Debug takes three quarters of the time to compile; as Release, nanobind would also compile itself for size.
+    # Debug takes three quarters of the time to compile; as Release, a nanobind
+    # that is compiled here would be compiled for size.
     quickly = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0"]
     configure = ["cmake", "-S", source / "tests/python/emulated", "-B", made, *quickly, *settings]
     for command in configure, ["cmake", "--build", made]:

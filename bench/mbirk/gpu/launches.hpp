@@ -14,7 +14,7 @@ namespace mbirk::program::gpu {
 struct no_warp;
 using any_warp = simd::warp_backend<no_warp>;
 
-/// Whether the launches of projections are known for the geometry of a scan; without, they are empty.
+/// Whether the launches of projections are known for the geometry of a scan. If not, they are empty.
 bool describes_projections(any_scan const& scan);
 /// Launches of projections of all pixels in the mask, or of the listed ones. Views are sampled, at most 16.
 std::vector<launch_work> forward_launches(any_scan const& scan, std::vector<std::int32_t> const& listed);
