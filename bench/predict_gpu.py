@@ -50,6 +50,12 @@ def short_name(demangled):
     return name
 
 
+def spec_of(name, kernels):
+    """The longest entry of units.json that names this kernel, or a kernel template that it is made of; else None."""
+    matching = [k for k in kernels if re.match(re.escape(k) + r"\b", name)]
+    return kernels[max(matching, key=len)] if matching else None
+
+
 def costs_of(text, facts, sources, spec):
     """{kernel: costs} of one disassembly. facts: {symbol: registers and shared bytes}."""
     rare = re.compile(spec["rare"])
@@ -60,10 +66,10 @@ def costs_of(text, facts, sources, spec):
         name = short_name(names[symbol])
         if name is None:
             continue
-        base = name.split("<")[0]
         entry = dict(facts.get(symbol, {}))
-        if base in spec["kernels"]:
-            entry["units"] = units.by_variant(function, spec["kernels"][base], sources, rare)
+        own = spec_of(name, spec["kernels"])
+        if own:
+            entry["units"] = units.by_variant(function, own, sources, rare)
         else:
             entry["units"] = {"": {"loop": units.hottest_loop(function, sources, rare)}}
         made[name] = entry

@@ -42,11 +42,10 @@ std::set<std::string> const only_host{"parallel_forward",
 /// kernel.
 std::set<std::string> const only_device{"parallel_gather",    "parallel_block_back",  "parallel_tile_back",
                                         "parallel_list_back", "parallel_view_back",   "parallel_list_gather",
-                                        "cone_gather",
-                                        "cone_list_gather",   "cone_block_back",      "block_sort",
-                                        "apply_epilogue",     "axpy_projection",      "device_reduce",
-                                        "sum_runs",           "ramp_block_fourier",   "median_lanes",
-                                        "block_counts"};
+                                        "cone_gather",        "cone_list_gather",     "cone_block_back",
+                                        "block_sort",         "apply_epilogue",       "axpy_projection",
+                                        "device_reduce",      "sum_runs",             "fold_slice_sums",
+                                        "ramp_block_fourier", "median_lanes",         "block_counts"};
 /// Kernels whose work the device kernel block_counts does in shared memory.
 std::set<std::string> const counted_in_blocks{"count_bins", "count_digits"};
 /// Device kernels whose sums the host keeps apart by units of slices in parallel beam, in kernels of its own.

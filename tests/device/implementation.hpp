@@ -96,8 +96,9 @@ measured_list device_measure(any_scan const& s, array<2> const& values, pixel_li
       using discard = kernel::squared_norm_epilogue<B, has_weights, false>;
       using subtract = kernel::axpy_epilogue<B, has_weights>;
       if (keeps) return project(wz, keep{of_sample, observe(ctx, sums), shape});
-      P::project_subset(ctx, plan.tables, shape, d, plan.pixels, discard{of_sample, observe(ctx, sums), shape});
-      P::project_subset(ctx, plan.tables, shape, d, plan.pixels,
+      typename P::template sorted_list<device_context> const list(ctx, plan.tables, shape, plan.pixels);
+      P::project_subset(ctx, plan.tables, shape, d, plan.pixels, list, discard{of_sample, observe(ctx, sums), shape});
+      P::project_subset(ctx, plan.tables, shape, d, plan.pixels, list,
                         subtract{of_sample, observe(ctx, error), kernel::step_length{0, step.data()}, shape});
     };
     if (weighted) measure(std::true_type(), observe(ctx, weights));
@@ -114,6 +115,38 @@ measured_list device_measure(any_scan const& s, array<2> const& values, pixel_li
                          keeps ? copy(all_wz) : none, keeps ? none : e.data, keeps ? none : copy(all_updated),
                          copy(all_sums)};
   }, s);
+}
+
+std::vector<std::vector<float>> device_list_turns(parallel_scan const& s, array<2> const& values,
+                                                  pixel_list const& pixels, int most) {
+  auto const ctx = on_device();
+  using device_context = std::remove_const_t<decltype(ctx)>;
+  using B = device_context::backend;
+  using P = mbirk::detail::projector<parallel_geometry>;
+  using subtract = kernel::gather_subtract<B, true>;
+  auto const shape = P::channel_major_shape<device_context>(s.geometry());
+  auto const x = place(ctx.exec, values.all());
+  auto const plan = mbirk::detail::plan_list(ctx, s, pixels, x.in());
+  P::sorted_list<device_context> const list(ctx, plan.tables, shape, plan.pixels);
+  auto const w = random_array<3>({shape.size(), 1, 1}, 7), e = random_array<3>({shape.size(), 1, 1}, 8);
+  temporary<float, device_context> const weights(ctx, "w", shape.size()), error(ctx, "error", shape.size());
+  temporary<double, device_context> const step(ctx, "step", 1);
+  put(ctx, w.data.data(), shape.size(), weights.data());
+  put(ctx, &measured_list::step, 1, step.data());
+  std::vector<std::vector<float>> results;
+  for (int turns = 1; turns <= most; ++turns) {
+    put(ctx, e.data.data(), shape.size(), error.data());
+    subtract const epilogue{observe(ctx, weights), observe(ctx, error), kernel::step_length{0, step.data()}};
+    auto sums = P::gather_sums<1>(ctx, plan.tables, observe(ctx, x.in(), "x", array_role::argument), plan.pixels,
+                                  observe(ctx, error), shape, epilogue);
+    sums.turns = turns;
+    mbirk::detail::launch_blocks(
+        ctx, kernel::parallel_list_gather<B, subtract>{sums, list.order.lists(ctx, plan.pixels.pixels)});
+    host_copy const all(ctx, error);
+    auto& result = results.emplace_back();
+    for (index_t k = 0; k < all.size(); ++k) result.push_back(all[k]);
+  }
+  return results;
 }
 
 std::vector<array<2>> device_list_backs(parallel_scan const& s, array<3> const& sinogram, pixel_list const& pixels) {

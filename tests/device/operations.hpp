@@ -31,6 +31,10 @@ struct measured_list {
   std::vector<double> sums;    // of w z^2, by views of all chunks
 };
 measured_list device_measure(any_scan const& s, array<2> const& values, pixel_list const& pixels, bool weighted);
+/// e - step w A x in parallel beam, channel-major, where warps take four channels once, twice and so on, up to `most`
+/// times.
+std::vector<std::vector<float>> device_list_turns(parallel_scan const& s, array<2> const& values,
+                                                  pixel_list const& pixels, int most);
 /// Listed pixels in the order of their channels, and where the bins of a view start, view by view.
 struct sorted_list {
   std::vector<std::vector<std::int32_t>> order, starts;

@@ -10,6 +10,7 @@
 #include "mbirk/kernel/device/block_sort.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/multiaxis.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/split.hpp"
@@ -112,6 +113,26 @@ TEST(OnDevice, SomeProjectionsSortTheirPixels) {
   EXPECT_FALSE(sorted({2, 7, 24}));
 }
 
+// Six groups of four channels, of which the last has three, and seven turns: some blocks have fewer groups than turns.
+TEST(OnDevice, ProjectionOfAListInTurns) {
+  // A lane has one slice, four neighbouring ones, or one of each of four packs.
+  for (index_t const rows : {8, 128, 126}) {
+    auto const s = parallel_scan(parallel_geometry::typical_scan({9, rows, 23}));
+    auto const pixels = some_pixels(s, 23, 3);
+    auto const results = device_list_turns(s, cylinders_of(random_array<3>(s.recon_shape(), 1), pixels), pixels, 7);
+    for (auto const& result : results) EXPECT_TRUE(same_bits(result, results[0])) << rows;
+  }
+}
+TEST(OnDevice, TurnsLeaveManyBlocks) {
+  auto const turns = [](index_t views, index_t channels, index_t chunks) {
+    return kernel::turns_of_a_warp({views, channels, 128 * chunks, 4, chunks, 128}, 8);
+  };
+  EXPECT_EQ(turns(200, 160, 2), 1);
+  EXPECT_EQ(turns(1, 1, 1), 1);
+  EXPECT_EQ(turns(512, 256, 2), 2);
+  EXPECT_EQ(turns(1024, 992, 8), 4);
+}
+
 // Blocks of 384 or 32 pixels and groups of about 64, which are not full. All kernels add the same products of V views,
 // up to two passes each, those that share views in another order: each has at most as many roundings as products, all
 // of one sign.
@@ -156,6 +177,25 @@ TEST(OnDevice, ForwardProjectionToManyChannels) {
     sparse_forward_project(host, s, x.all(), as_view(pixels), expected.all());
     EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, expected.data), 2 * tolerance(s, true, 1)) << channels;
   }
+}
+// 1056 tiles in 33 sets, more than the 32 that a warp looks at at once. The detector sees only those near the
+// middle.
+TEST(OnDevice, ForwardProjectionOfManyGroups) {
+  auto const compare = [](auto const& s) {
+    auto const x = random_array<3>(s.recon_shape(), 1);
+    array<3> expected(s.sinogram_shape());
+    forward_project(host, s, x.all(), expected.all());
+    EXPECT_LE(relative_error(forward(s, x).data, expected.data), 2 * tolerance(s, true, 1));
+  };
+  auto const with_many_pixels = [](auto p) {
+    p.recon_shape = {264, 256, 2};
+    p.delta_voxel = 0.06;
+    return p;
+  };
+  shape_3 const shape{2, 2, 9};
+  compare(parallel_scan(with_many_pixels(parallel_geometry::typical_scan(shape))));
+  compare(cone_scan(with_many_pixels(cone_geometry::typical_scan(shape))));
+  compare(mbirk::scan<multiaxis_geometry>(with_many_pixels(multiaxis_geometry::typical_scan(shape))));
 }
 // Ranges of an update: half of the square root, from 1 to 64 entries.
 TEST(OnDevice, RangesOfAnUpdate) {

@@ -11,8 +11,10 @@
 #include <random>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "mbirk/geometry/mask.hpp"
+#include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 
@@ -152,6 +154,43 @@ TEST(PlanList, RunsAlongTheCurveAreCompact) {
   EXPECT_GT(mean_sides(kernel::list_order::rows_of_squares, 1000), 1.4 * std::sqrt(13000.0));
 }
 // Long grids have a curve for each square part, and no more numbers than squares of these parts.
+TEST(GroupBounds, SetsHoldTheBoxesOfTheirGroups) {
+  auto const mask = ror_mask(300, 290);
+  auto const plan = kernel::plan_grid(300, 290, mask.data(), 290, 1);
+  kernel::group_bounds const bounds(plan);
+  auto const groups = plan.groups.size(), set = std::size_t{kernel::group_bounds::set}, sets = (groups + set - 1) / set;
+  ASSERT_GT(sets, set);
+  ASSERT_NE(groups % set, 0u);
+  auto const check = [&](auto const& values, auto const& middles, auto const& extents) {
+    ASSERT_EQ(middles.size(), extents.size());
+    ASSERT_GE(middles.size(), sets * set + (sets + set - 1) / set * set);
+    auto const low = [&](std::size_t box) { return (middles[box] - extents[box]) / 2; };
+    auto const high = [&](std::size_t box) { return (middles[box] + extents[box]) / 2; };
+    for (std::size_t g = 0; g < groups; ++g) {
+      auto const first = values.begin() + static_cast<std::ptrdiff_t>(plan.groups[g].first);
+      auto const [least, most] = std::minmax_element(first, first + plan.groups[g].count);
+      EXPECT_EQ(low(g), *least);
+      EXPECT_EQ(high(g), *most);
+    }
+    for (std::size_t k = 0; k < sets; ++k) {
+      std::vector<std::int32_t> lows, highs;
+      for (std::size_t g = k * set; g < std::min(groups, (k + 1) * set); ++g) {
+        lows.push_back(low(g));
+        highs.push_back(high(g));
+      }
+      EXPECT_EQ(low(sets * set + k), std::ranges::min(lows));
+      EXPECT_EQ(high(sets * set + k), std::ranges::max(highs));
+    }
+  };
+  check(plan.rows, bounds.doubled_row_center, bounds.row_extent);
+  check(plan.cols, bounds.doubled_col_center, bounds.col_extent);
+}
+TEST(GroupBounds, OfNoGroupsAreNone) {
+  kernel::group_bounds const bounds(kernel::plan_grid(0, 0, nullptr, 0, 0));
+  EXPECT_TRUE(bounds.doubled_row_center.empty());
+  EXPECT_TRUE(bounds.col_extent.empty());
+}
+
 TEST(HilbertCurve, NumbersOfLongGridsAreDifferentAndFew) {
   for (auto const& [rows, cols] : {std::pair<index_t, index_t>{1, 100000}, {100000, 1}, {5, 37}, {64, 200}, {33, 32}}) {
     kernel::hilbert_squares const curve(rows, cols);

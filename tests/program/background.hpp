@@ -37,6 +37,18 @@ class background {
   background(background const&) = delete;
   background& operator=(background const&) = delete;
 
+  /// Waits until a condition holds, which the program may make true while it ends. @return whether it did within two
+  /// minutes, which is generous for a busy machine
+  bool brings_about(std::function<bool()> const& condition) const {
+    auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    for (bool more = true; more;) {
+      more = runs() && std::chrono::steady_clock::now() < end;
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
   std::string pid() const { return std::to_string(pid_); }
   int end(int signal) {
     if (pid_ <= 0) return -1;
@@ -47,17 +59,12 @@ class background {
   }
 
  private:
+  bool runs() const {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+  }
+
   pid_t pid_;
 };
-
-/// Waits until a condition holds. @return whether it did within two minutes, which is generous for a busy machine
-inline bool comes_true(std::function<bool()> const& condition) {
-  auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  do {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
-}
 
 }  // namespace mbirk::test

@@ -90,7 +90,7 @@ TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
     auto const state = name("state " + std::to_string(signal));
     std::optional<background> run;
     run.emplace(words("x.npy", with({"--checkpoint", state})), folder / "log");
-    ASSERT_TRUE(comes_true([&] { return fs::exists(state); })) << file_text(folder / "log");
+    ASSERT_TRUE(run->brings_about([&] { return fs::exists(state); })) << file_text(folder / "log");
     int const status = run->end(signal);
     ASSERT_TRUE(signal == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
     auto const log = file_text(folder / "log");
@@ -101,7 +101,7 @@ TEST_F(ReconSweeps, GoOnAfterTheyWereKilledOrInterrupted) {
     if (signal == SIGKILL) {  // once more, while it goes on in the same files
       auto const first = file_text(state);
       run.emplace(words("x.npy", with({"--resume", state, "--checkpoint", state})), folder / "log");
-      EXPECT_TRUE(comes_true([&] { return file_text(state) != first; }));
+      EXPECT_TRUE(run->brings_about([&] { return file_text(state) != first; }));
       run->end(SIGKILL);
     }
     // The other file gets a state of its own; what is resumed stays as it is.

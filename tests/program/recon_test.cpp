@@ -168,7 +168,7 @@ TEST_F(Recon, InterruptedAndResumedTheBitsAreTheSame) {
       return seen.code == 0 &&
              json::parse(seen.out)["processes"][0]["step"].get<std::string>().starts_with("iteration ");
     };
-    ASSERT_TRUE(comes_true(iterates)) << file_text(folder / "log");
+    ASSERT_TRUE(run.brings_about(iterates)) << file_text(folder / "log");
     int const status = run.end(SIGINT);
     auto const log = file_text(folder / "log");
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status << log;
@@ -203,7 +203,7 @@ TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
   background run(with({"recon", name("scan.h5"), "--geometry", name("scan.json"), "--out", name("x.h5"),
                        "--max-iterations", "100000", "--checkpoint", name("state"), "--checkpoint-every", "3"}),
                  folder / "log");
-  ASSERT_TRUE(comes_true([&] { return fs::exists(name("state")); })) << file_text(folder / "log");
+  ASSERT_TRUE(run.brings_about([&] { return fs::exists(name("state")); })) << file_text(folder / "log");
   EXPECT_TRUE(WIFSIGNALED(run.end(SIGKILL)));
   int const done = load_checkpoint(name("state")).record.num_iterations;
   EXPECT_EQ(done % 3, 0);

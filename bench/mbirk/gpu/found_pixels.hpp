@@ -43,17 +43,20 @@ template <class Scan> visited visit_pixels(Scan const& s, std::vector<std::int32
   return {std::move(plan), std::move(bounds), std::move(sampled), weight};
 }
 
-/// Work of the warps of a gathering projection, over all views, or over all sets of so many neighbouring views.
+/// Work of the warps of a gathering projection, or of sets of them, over all views.
 struct found_pixels {
-  double groups = 0, pixel_rounds = 0, hits = 0;
+  double sets = 0, groups = 0, pixel_rounds = 0, hits = 0;  ///< sets: of groups
   double two = 0, three = 0;  ///< hits by the form of the vertical resampling, in cone beam
 };
 
-/// @param warps     of a view, each of which owns kernel::gather_channels channels
-/// @param together  views of a set
-found_pixels found_by(parallel_scan const& s, visited const& seen, double warps, std::size_t together);
-found_pixels found_by(cone_scan const& s, visited const& seen, double warps, std::size_t together);
-found_pixels found_by(translation_scan const& s, visited const& seen, double warps, std::size_t together);
+/// Warps of a gathering projection that share what they load: those of so many neighbouring views and channels.
+struct warps_together {
+  std::size_t views = 1;
+  index_t channels = kernel::gather_channels;
+};
+found_pixels found_by(parallel_scan const& s, visited const& seen, warps_together together);
+found_pixels found_by(cone_scan const& s, visited const& seen, warps_together together);
+found_pixels found_by(translation_scan const& s, visited const& seen, warps_together together);
 
 /// Footprint of the pixel at (row, col), which need not be whole numbers.
 inline auto footprint_at(cone_geometry const& g, view_position const& at, double row, double col) {

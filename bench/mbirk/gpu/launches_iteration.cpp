@@ -33,7 +33,11 @@ std::vector<launch_work> subset_launches(Geometry const& g, subset_projections p
   auto all = std::move(projections.back);
   if constexpr (Geometry::has_slice_damping) {
     all.push_back(stores("vcd_damped_gradient<qggmrf_cylinder>", groups, 4 * packs, 4 * 12 * voxels));
-    all.push_back(streaming_launch("vcd_slice_means", slices, 4 * groups * slices, 32 * 32 * groups * slices));
+    // Sums in double of two numbers of each slice, a row of them for each task.
+    double const rows = real(kernel::rows_after_folding(static_cast<index_t>(groups))), pack_of_sums = 8 * lanes;
+    all.push_back(streaming_launch("fold_slice_sums", rows * 2 * slices, 2 * 2 * slices * (groups + rows),
+                                   2 * slices * (groups + rows) * pack_of_sums));
+    all.push_back(streaming_launch("vcd_slice_means", slices, 4 * rows * slices, 2 * slices * rows * pack_of_sums));
     all.push_back(stores("vcd_damped_direction", groups, packs, 4 * 5 * voxels));
   } else {
     all.push_back(stores("vcd_direction<qggmrf_cylinder>", groups, packs, 4 * 10 * voxels));

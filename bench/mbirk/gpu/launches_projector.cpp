@@ -64,17 +64,23 @@ double rounds_of_warp(double pixels, double channels, double widest) {
   return std::max(1.0, std::ceil((kernel::gather_channels + std::ceil(widest)) * pixels / channels / lanes));
 }
 
-/// Sizes of a gathering projection: blocks are (four channels, neighbouring views, piece of the slices or rows). The
-/// views of a block have most of what they load in common, and blocks of one piece run one after another.
-struct gather_sizes {
-  double quads, pieces, blocks;  ///< quads: groups of four channels
-  std::size_t together;          ///< views of a block
+/// Rounds in which a warp looks at all sets of groups.
+double set_rounds(visited const& seen) {
+  return std::ceil(real(seen.plan.groups.size()) / (kernel::group_bounds::set * lanes));
+}
 
-  gather_sizes(index_t channels, index_t views, index_t all_pieces, int views_of_block)
-      : quads(real(ceil_div(channels, index_t{kernel::gather_channels}))),
+/// Sizes of a gathering projection: blocks are (channels, neighbouring views, piece of the slices or rows). The warps of
+/// a block have most of what they load in common, and blocks of one piece run one after another.
+struct gather_sizes {
+  double across, pieces, blocks;  ///< across: blocks of a view and piece
+  warps_together together;        ///< warps of a block
+
+  /// @param turns  how often a warp takes four channels
+  gather_sizes(index_t channels, index_t views, index_t all_pieces, int views_of_block, index_t turns = 1)
+      : across(real(ceil_div(channels, turns * kernel::gather_channels))),
         pieces(real(all_pieces)),
-        blocks(quads * pieces * real(ceil_div(views, index_t{views_of_block}))),
-        together(static_cast<std::size_t>(views_of_block)) {}
+        blocks(across * pieces * real(ceil_div(views, index_t{views_of_block}))),
+        together{static_cast<std::size_t>(views_of_block), turns * kernel::gather_channels} {}
 };
 template <class Kernel>
 launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t packs, double l2_bytes,
@@ -88,7 +94,7 @@ launch_work gather_launch(std::string kernel, gather_sizes const& sizes, index_t
           .l2_bytes = l2_bytes,
           .memory_bytes = sinogram_bytes + (1 - 1 / sizes.pieces) * volume_bytes,
           .again_bytes = volume_bytes / sizes.pieces,
-          .tasks_between = sizes.quads};
+          .tasks_between = sizes.across};
 }
 
 /// The epilogue of the warps that project a list (kernel/device/gather_epilogue.hpp).
@@ -121,28 +127,35 @@ std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
   double const sinogram = sinogram_bytes(shape, epilogue), volume = 4 * real(seen.plan.pixels * g.slices);
-  auto const launch = [&]<int Views>(std::string name) {
+  auto const launch = [&]<int Views>(std::string name, index_t turns) {
     using kernel_type = kernel::parallel_gather_sums<any_warp, Views>;
-    gather_sizes const sizes(g.channels, g.views, shape.chunks, Views * kernel_type::warps);
-    double const each = seen.weight / real(sizes.together) * sizes.pieces;
-    double const l2_bytes = each * found_by(s, seen, sizes.quads, sizes.together).hits * shape.packs * bytes_of_pack;
+    gather_sizes const sizes(g.channels, g.views, shape.chunks, Views * kernel_type::warps, turns);
+    double const each = seen.weight / real(sizes.together.views) * sizes.pieces;
+    double const l2_bytes = each * found_by(s, seen, sizes.together).hits * shape.packs * bytes_of_pack;
     return gather_launch<kernel_type>(std::move(name), sizes, shape.packs, l2_bytes + sinogram, sinogram, volume);
   };
   double const quads = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed))) {
+    using sums = kernel::parallel_gather_sums<any_warp, 1>;
+    bool const takes_turns = epilogue == list_epilogue::subtract;
     double const views = real(g.views), pixels = real(listed.size()), channels = real(g.channels);
     double widest = 0;
     for (auto const& p : kernel::make_view_taps(s)) widest = std::max(widest, p.width);
-    auto work = launch.operator()<1>(list_kernel("parallel_list_gather", epilogue));
-    double const hits = seen.weight * chunks * found_by(s, seen, quads, 1).hits;
-    work.units = {{"pixel round", views * quads * chunks * rounds_of_warp(pixels, channels, widest)},
-                  {"batch", hits / kernel::parallel_gather_sums<any_warp, 1>::batch}};
+    auto work = launch.operator()<1>(list_kernel("parallel_list_gather", epilogue),
+                                     takes_turns ? kernel::turns_of_a_warp(shape, sums::warps) : 1);
+    double const hits = seen.weight * chunks * found_by(s, seen, {}).hits, turns = views * quads * chunks;
+    work.units = {{"pixel round", turns * rounds_of_warp(pixels, channels, widest)}, {"batch", hits / sums::batch}};
+    if (takes_turns) {
+      work.units.emplace_back("turn", turns);
+      work.units.emplace_back("single pixel", turns * (sums::batch - 1) / 2);  // those that fill no batch
+    }
     return {sorting_launch("parallel_channel_order", views, pixels, channels, widest), std::move(work)};
   }
-  auto work = launch.operator()<2>("parallel_gather");
-  auto const found = found_by(s, seen, quads, 2);
+  auto work = launch.operator()<2>("parallel_gather", 1);
+  auto const found = found_by(s, seen, {.views = 2});
   double const each = seen.weight / 2 * chunks, warps = real(ceil_div(g.views, index_t{2})) * quads * chunks;
-  work.units = {{"group round", warps * std::ceil(real(seen.plan.groups.size()) / lanes)},
+  work.units = {{"set round", warps * set_rounds(seen)},
+                {"group round", each * found.sets},
                 {"group", each * found.groups},
                 {"pixel round", each * found.pixel_rounds},
                 {"batch", each * found.hits / kernel::parallel_gather_sums<any_warp, 2>::batch}};
@@ -158,9 +171,9 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
   auto const seen = visit_pixels(s, listed, true);
   kernel::pack_pieces const pieces(shape.packs, most_packs);
   gather_sizes const sizes(g.channels, g.views, pieces.count(), kernel_type::warps);
-  auto const found = found_by(s, seen, sizes.quads, 1);
-  double const tasks = real(g.views) * sizes.quads * sizes.pieces, each = seen.weight * sizes.pieces;
-  double const l2_bytes = each / real(sizes.together) * found_by(s, seen, sizes.quads, sizes.together).hits *
+  auto const found = found_by(s, seen, {});
+  double const tasks = real(g.views) * sizes.across * sizes.pieces, each = seen.weight * sizes.pieces;
+  double const l2_bytes = each / real(sizes.together.views) * found_by(s, seen, sizes.together).hits *
                           (real(pieces.each) + 1) * bytes_of_pack;
   double const sinogram = sinogram_bytes(shape, epilogue);
   auto work = gather_launch<kernel_type>("cone_gather", sizes, pieces.each, l2_bytes + sinogram, sinogram,
@@ -172,7 +185,8 @@ std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_
     work.units.emplace_back("pixel round", tasks * rounds_of_warp(pixels, channels, widest));
     return {sorting_launch("cone_channel_order", real(g.views), pixels, channels, widest), std::move(work)};
   }
-  work.units.emplace_back("group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes));
+  work.units.emplace_back("set round", tasks * set_rounds(seen));
+  work.units.emplace_back("group round", each * found.sets);
   work.units.emplace_back("group", each * found.groups);
   work.units.emplace_back("pixel round", each * found.pixel_rounds);
   return {std::move(work)};
@@ -315,7 +329,8 @@ launch_work scatter_back(scan<Geometry> const& s, std::vector<std::int32_t> cons
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, !unit);
-  kernel::pack_pieces const pieces(std::max<index_t>(1, ceil_div(g.slices, index_t{lanes})), most_packs);
+  auto const pieces = kernel::cone_block_back<any_warp, 1, false>::pieces_of(
+      std::max<index_t>(1, ceil_div(g.slices, index_t{lanes})), listed.empty() ? 0 : std::ssize(seen.plan.groups));
   double forms[2] = {}, third_taps = 0, pixels = 0, channels = 0;
   for (auto const v : seen.views) {
     auto const& at = s.positions()[v];
@@ -437,7 +452,7 @@ subset_projections projections_of_subset(any_scan const& scan, std::vector<std::
       return gather(s, pixels, list_epilogue::norm_kept);
     } else {
       if (!detail::sorts_pixels(both.shape, std::ssize(pixels))) return gather(s, pixels);
-      both.update = gather(s, pixels, list_epilogue::subtract);
+      both.update = {gather(s, pixels, list_epilogue::subtract).back()};  // in the order of the line search
       return gather(s, pixels, list_epilogue::norm);
     }
   });

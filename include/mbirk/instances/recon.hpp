@@ -77,6 +77,7 @@
   X(kernel::device_reduce<B, kernel::plain_sums<2>>)                                                                   \
   X(kernel::device_reduce<B, kernel::plain_sums<3>>)                                                                   \
   X(kernel::device_reduce<B, kernel::vcd_line_search>)                                                                 \
+  X(kernel::on_warps<kernel::fold_slice_sums<B>, kernel::no_scratch>)                                                  \
   X(kernel::on_warps<kernel::move_columns<B>, kernel::no_scratch>)                                                     \
   X(kernel::on_warps<kernel::store_columns<B>, kernel::no_scratch>)                                                    \
   X(kernel::on_warps<kernel::take_columns<B>, kernel::no_scratch>)                                                     \

@@ -43,7 +43,9 @@ template <class Context> struct deferred_update {
 ///       Whether it stores w A d of a subset of this size; else it projects twice, which costs less for small subsets.
 ///   pack_subset(ctx, shape, direction, plan, packed)
 ///       Reorders d for project_subset, if the projection is not kept; not called on a device.
-///   project_subset(ctx, tables, shape, packed, plan, epilogue)
+///   sorted_list<Context>(ctx, tables, shape, plan)
+///       What both projections of a subset need to know of its pixels: on a device, their order by channel.
+///   project_subset(ctx, tables, shape, packed, plan, list, epilogue)
 ///       Projects a packed d, on a device d itself; the epilogue sees the channels, one view per task, on a device one
 ///       view of a chunk.
 ///   partial_sum_floats<Context>(tables, shape, pixels)
@@ -54,21 +56,20 @@ template <class Context> struct deferred_update {
 /// keeps_every_projection has the members of a projector that never projects twice.
 template <class P, class Geometry, class Context>
 concept projector_of =
-    std::constructible_from<typename P::template tables<Context>, Context const&, scan<Geometry> const&>&&
-        std::constructible_from<
-            typename P::template tables<Context>, Context const&, scan<Geometry> const&,
-            kernel::chunked_shape const&>&& requires(Context const& ctx, scan<Geometry> const& s,
-                                                     typename P::template tables<Context> const& tables,
-                                                     kernel::chunked_shape const& shape,
-                                                     device_plan<Context> const& plan,
-                                                     temporary<float, Context> const& array,
-                                                     typename Context::backend::template cursor<float> out,
-                                                     typename Context::backend::template cursor<float const> in,
-                                                     kernel::store_epilogue<typename Context::backend> const& store,
-                                                     kernel::squared_norm_epilogue<typename Context::backend, true,
-                                                                                   false> const& norm,
-                                                     deferred_update<Context> const& update, index_t pixels,
-                                                     int power) {
+    std::constructible_from<typename P::template tables<Context>, Context const&, scan<Geometry> const&> &&
+    std::constructible_from<typename P::template tables<Context>, Context const&, scan<Geometry> const&,
+                            kernel::chunked_shape const&> &&
+    std::constructible_from<typename P::template sorted_list<Context>, Context const&,
+                            typename P::template tables<Context> const&, kernel::chunked_shape const&,
+                            device_plan<Context> const&> &&
+    requires(Context const& ctx, scan<Geometry> const& s, typename P::template tables<Context> const& tables,
+             kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+             typename P::template sorted_list<Context> const& list, temporary<float, Context> const& array,
+             typename Context::backend::template cursor<float> out,
+             typename Context::backend::template cursor<float const> in,
+             kernel::store_epilogue<typename Context::backend> const& store,
+             kernel::squared_norm_epilogue<typename Context::backend, true, false> const& norm,
+             deferred_update<Context> const& update, index_t pixels, int power) {
   { P::template channel_major_shape<Context>(s.geometry()) } -> std::same_as<kernel::chunked_shape>;
   { P::template forward_shape<Context>(s.geometry()) } -> std::same_as<kernel::chunked_shape>;
   { P::template forward_tasks<Context>(tables, shape) } -> std::same_as<index_t>;
@@ -77,7 +78,7 @@ concept projector_of =
   P::unweighted_hessian(ctx, s, plan, out);
   { P::template keeps_projection<Context>(tables, shape, pixels) } -> std::same_as<bool>;
   P::pack_subset(ctx, shape, array, plan, array);
-  P::project_subset(ctx, tables, shape, array, plan, norm);
+  P::project_subset(ctx, tables, shape, array, plan, list, norm);
   { P::template partial_sum_floats<Context>(tables, shape, pixels) } -> std::same_as<index_t>;
   P::fused_update_backproject(ctx, s, tables, update, plan, array, out);
 };
@@ -92,9 +93,14 @@ struct keeps_every_projection {
   template <class Context>
   static void pack_subset(Context const&, kernel::chunked_shape const&, temporary<float, Context> const&,
                           device_plan<Context> const&, temporary<float, Context> const&) {}
+  template <class Context> struct sorted_list {
+    template <class Tables>
+    sorted_list(Context const&, Tables const&, kernel::chunked_shape const&, device_plan<Context> const&) {}
+  };
   template <class Context, class Tables, class Epilogue>
   static void project_subset(Context const&, Tables const&, kernel::chunked_shape const&,
-                             temporary<float, Context> const&, device_plan<Context> const&, Epilogue const&) {}
+                             temporary<float, Context> const&, device_plan<Context> const&,
+                             sorted_list<Context> const&, Epilogue const&) {}
 };
 
 }  // namespace mbirk::detail

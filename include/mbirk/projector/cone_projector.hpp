@@ -139,7 +139,7 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
                         observe(ctx, t.device_elevations),
                         t.elevations.stride,
                         shape,
-                        {t.padded_slices / B::lanes, block_kernel::most_packs},
+                        block_kernel::pieces_of(t.padded_slices / B::lanes, plan.listed ? plan.groups.size() : 0),
                         plan.groups.all()};
   }
   template <int Power, bool Unit, class Context, class Sinogram, class VoxelColumns>

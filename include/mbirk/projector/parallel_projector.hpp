@@ -179,7 +179,9 @@ template <class Geometry> struct parallel_projector {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
       if constexpr (std::is_same_v<Epilogue, kernel::store_epilogue<B>>)
-        if (sorts_pixels(shape, plan)) return project_list(ctx, t, voxel_columns, plan, channel_major, shape, epilogue);
+        if (sorts_pixels(shape, plan))
+          return project_list(ctx, t, voxel_columns, plan, sorted_list<Context>(ctx, t, shape, plan), channel_major,
+                              shape, epilogue);
       auto const& bounds = plan.bounds;
       auto const sums = gather_sums<2>(ctx, t, voxel_columns, plan, channel_major, shape);
       launch_blocks(ctx, kernel::parallel_gather<B>{sums, observe(ctx, bounds.doubled_row_center),
@@ -209,21 +211,39 @@ template <class Geometry> struct parallel_projector {
     return {voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
             observe(ctx, t.device_views), shape, in_fours, epilogue};
   }
+  /// Order of listed pixels by channel, in which a device projects them; nothing on the host.
+  template <class Context> struct sorted_list {
+    sorted_list(Context const&, task_tables<Context> const&, kernel::chunked_shape const&,
+               device_plan<Context> const&) {}
+  };
+  template <class Context> requires on_device<Context> struct sorted_list<Context> {
+    sorted_pixels<Context> order;
+
+    sorted_list(Context const& ctx, block_tables<Context> const& t, kernel::chunked_shape const& shape,
+               device_plan<Context> const& plan)
+        : order(ctx, shape, plan.pixels, widest(t)) {
+      sort_pixels(ctx, shape.views, kernel::parallel_channel_order<typename Context::backend>{
+                                        order.sorter(ctx, plan), observe(ctx, t.device_views)});
+    }
+
+   private:
+    static double widest(block_tables<Context> const& t) {
+      double width = 0;
+      for (auto const& view : t.views) width = std::max(width, view.width);
+      return width;
+    }
+  };
   template <class Context, class VoxelColumns, class Epilogue>
   static void project_list(Context const& ctx, block_tables<Context> const& t, VoxelColumns voxel_columns,
-                           device_plan<Context> const& plan,
+                           device_plan<Context> const& plan, sorted_list<Context> const& list,
                            typename Context::backend::template cursor<float> channel_major,
                            kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
-    double widest = 0;
-    for (auto const& view : t.views) widest = std::max(widest, view.width);
-    sorted_pixels<Context> const sorted(ctx, shape, plan.pixels, widest);
-    sort_pixels(ctx, shape.views, kernel::parallel_channel_order<B>{sorted.sorter(ctx, plan),
-                                                                    observe(ctx, t.device_views)});
     run_gather(ctx, shape, ceil_div(shape.channels, index_t{kernel::gather_channels}), epilogue,
                [&]<class E>(E const& of_warp) {
-      auto const sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape, of_warp);
-      launch_blocks(ctx, kernel::parallel_list_gather<B, E>{sums, sorted.lists(ctx, plan.pixels)});
+      auto sums = gather_sums<1>(ctx, t, voxel_columns, plan, channel_major, shape, of_warp);
+      if constexpr (sums.takes_turns) sums.turns = kernel::turns_of_a_warp(shape, sums.warps);
+      launch_blocks(ctx, kernel::parallel_list_gather<B, E>{sums, list.order.lists(ctx, plan.pixels)});
     });
   }
   /// Whether warps of a device share the views of listed pixels rather than the pixels: up to 32 groups of them make,
@@ -291,11 +311,12 @@ template <class Geometry> struct parallel_projector {
                              [[maybe_unused]] kernel::chunked_shape const& shape,
                              [[maybe_unused]] temporary<float, Context> const& packed,
                              [[maybe_unused]] device_plan<Context> const& plan,
+                             [[maybe_unused]] sorted_list<Context> const& list,
                              [[maybe_unused]] Epilogue const& epilogue) {
     if constexpr (on_device<Context>) {
       typename Context::backend::template cursor<float> stored{};
       if constexpr (requires { epilogue.error; }) stored = epilogue.error;
-      project_list(ctx, t, observe(ctx, packed), plan, stored, shape, epilogue);
+      project_list(ctx, t, observe(ctx, packed), plan, list, stored, shape, epilogue);
     } else {
       kernel::parallel_project_subset<typename Context::backend, Epilogue> kernel{
           subset_of(ctx, t, shape, packed, plan), epilogue};

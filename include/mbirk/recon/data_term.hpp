@@ -152,7 +152,8 @@ template <class Context, class Geometry> class data_term : public data_sinograms
                                  observe(ctx_, *projection_), shape_,
                                  all.template norm_epilogue<weighted, true>(sums, w));
       } else {
-        P::project_subset(ctx_, tables_, shape_, *packed(), subset.plan,
+        sorted_.emplace(ctx_, tables_, shape_, subset.plan);
+        P::project_subset(ctx_, tables_, shape_, *packed(), subset.plan, *sorted_,
                           all.template norm_epilogue<weighted, false>(sums, w));
       }
     });
@@ -197,9 +198,10 @@ template <class Context, class Geometry> class data_term : public data_sinograms
       base::subtract_projection(alpha);
     } else {
       with_weights([&](auto weighted, auto w) {
-        P::project_subset(ctx_, tables_, shape_, *packed(), subset.plan,
+        P::project_subset(ctx_, tables_, shape_, *packed(), subset.plan, *sorted_,
                           kernel::axpy_epilogue<B, weighted>{w, observe(ctx_, error_), alpha, shape_});
       });
+      sorted_.reset();
     }
   }
 
@@ -214,6 +216,7 @@ template <class Context, class Geometry> class data_term : public data_sinograms
   // d of the last line search: (pixels, slices); in the order of its plan, (pixels, chunks * width).
   temporary<float, Context> const* direction_ = nullptr;
   std::optional<temporary<float, Context>> packed_direction_;
+  std::optional<typename P::template sorted_list<Context>> sorted_;  // of the pixels of the last line search
   std::optional<temporary<float, Context>> partial_sums_;  // partial sums of a back projection by views
   // Update not yet subtracted from the error sinogram.
   std::optional<pending_update> pending_update_;

@@ -20,10 +20,10 @@ struct vcd_settings {
   std::vector<float> damping;  ///< s_k, or empty
 };
 
-/// Pixels per task of the kernels that find a direction, on a device. With slice damping the sums of every task over
-/// its pixels are added up slice by slice, so that more tasks cost more there.
+/// Pixels per task of the kernels that find a direction, on a device. With slice damping a task has two pixels at least,
+/// because it leaves two sums of every slice, which are a third of the bytes that a pixel moves.
 inline index_t pixels_of_direction_task(index_t pixels, bool damped) {
-  return std::max<index_t>(damped ? 16 : 1, kernel::pixels_of_device_task(pixels, kernel::group_pixels));
+  return std::max<index_t>(damped ? 2 : 1, kernel::pixels_of_device_task(pixels, kernel::group_pixels));
 }
 
 /// Entries per range of the kernels that update an image on a device. A warp takes the entries of a range one after

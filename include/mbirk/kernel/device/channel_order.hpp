@@ -2,6 +2,8 @@
 // of a range of channels without looking at the others.
 #pragma once
 
+#include <cstdint>
+
 #include "mbirk/core/bits.hpp"
 #include "mbirk/core/index.hpp"
 #include "mbirk/kernel/shared/cone_taps.hpp"
@@ -37,10 +39,11 @@ template <class I> struct sorted_lists {
   template <class Add>
   MBIRK_INLINE void visit(index_t view, index_t first, index_t width, Add const& add) const noexcept {
     auto const start = starts + view * bins.stride();
-    index_t const from = I::load_value(start + bins.begin(first)), to = I::load_value(start + bins.end(first, width));
+    std::int32_t const from = I::load_value(start + bins.begin(first)),
+                       to = I::load_value(start + bins.end(first, width));
     auto const order = sorted + view * pixels;
-    for (index_t k = from; k < to; k += I::lanes)
-      add(I::load_ints_within(order + k, static_cast<int>(min<index_t>(I::lanes, to - k))), to - k);
+    for (std::int32_t k = from; k < to; k += I::lanes)
+      add(I::load_ints_within(order + k, min(static_cast<std::int32_t>(I::lanes), to - k)), to - k);
   }
 };
 

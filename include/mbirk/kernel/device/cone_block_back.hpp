@@ -41,6 +41,14 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   static_assert(pixels_of_block == warp_lanes, "a warp finds the pixels of one view");
   static constexpr launch_bounds bounds{warps * warp_lanes, 2};
   static constexpr int min_blocks(int capability) { return exec::tuning_for(capability).cone_back_blocks; }
+  /// Pieces of `packs` packs of slices: as long as registers allow, or shorter if the groups of a list would make few
+  /// blocks. A grid, for which `listed` is 0, has the same pieces in any part of its pixels, so that they round alike.
+  static pack_pieces pieces_of(index_t packs, index_t listed) noexcept {
+    index_t most = most_packs;
+    if (listed > 0)
+      while (most > 1 && 4 * warps * blocks_of_group * listed * ceil_div(packs, most) < tasks_of_a_device) most /= 2;
+    return {packs, most};
+  }
   template <class Block> struct shared {
     typename Block::template tile<cone_pixel, warps, pixels_of_block> pixels;  // one view per warp
     typename Block::template tile<float, warps> widest;

@@ -59,7 +59,7 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
  protected:
   /// Channels, rows and view that a warp owns.
   struct place {
-    index_t view, channel, row;  // first channel, first row
+    int view, channel, row;  // first channel, first row
   };
 
   /// Calls find(place, add) and stores the sums. find calls add(i, j, count, offset) for the first `count` of 32 pixels
@@ -67,14 +67,14 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
   template <class Block, class Find>
   MBIRK_INLINE void run(Block const& block, shared<Block>& sh, Find const& find) const noexcept {
     with_packs<B, most_packs>(pieces.packs_of(block.index().z), [&](auto packs) MBIRK_FLAT {
-      index_t const view = index_t{block.index().y} * warps + block.warp_rank();
+      int const view = block.index().y * warps + block.warp_rank();
       if (view >= shape.views) return;  // uniform across the warp, and no block barrier follows
-      place const own{view, index_t{block.index().x} * gather_channels, pieces.first(block.index().z)};
+      place const own{view, block.index().x * gather_channels, static_cast<int>(pieces.first(block.index().z))};
       pack sum[gather_channels][decltype(packs)::max_value];
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
         packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
       });
-      find(own, [&](typename I::ints i, typename I::ints j, index_t count, index_t offset) MBIRK_FLAT {
+      find(own, [&](typename I::ints i, typename I::ints j, int count, index_t offset) MBIRK_FLAT {
         int const found = keep(packs, own, i, j, count, offset, block, sh);
         block.warp().sync();
         MBIRK_KEEP_LOOP for (int k = 0; k < found; ++k) add(packs, own, k, block, sh, sum);
@@ -87,7 +87,7 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
  private:
   /// Puts those of 32 pixels that reach the channels and rows into shared memory. Returns their number.
   template <class Packs, class Block>
-  MBIRK_INLINE int keep(Packs packs, place const& own, typename I::ints i, typename I::ints j, index_t count,
+  MBIRK_INLINE int keep(Packs packs, place const& own, typename I::ints i, typename I::ints j, int count,
                         index_t offset, Block const& block, shared<Block>& sh) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
     cone_footprints<I> const footprints(geometry, I::load_value(positions + own.view), 0);
@@ -207,20 +207,20 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
   device_span<pixel_group> groups;
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    auto const looked_at = this->geometry.slices > 0 ? static_cast<int>(groups.size()) : 0;
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
-      for (int g = 0; g < looked_at; g += I::lanes) {
-        unsigned const reached = groups_that_reach(own, g);
+      if (this->geometry.slices == 0) return;
+      auto const reach = [&](int first, int count) MBIRK_FLAT { return boxes_that_reach(own, first, count); };
+      visit_sets_of_groups(static_cast<int>(groups.size()), reach, [&](int g, unsigned reached) MBIRK_FLAT {
         visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
           add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), count, offset);
         });
-      }
+      });
     });
   }
 
  private:
-  /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned groups_that_reach(typename base::place const& own, index_t g) const noexcept {
+  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative).
+  MBIRK_INLINE unsigned boxes_that_reach(typename base::place const& own, int g, int count) const noexcept {
     cone_geometry const& geometry = this->geometry;
     view_position const at = I::load_value(this->positions + own.view);
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
@@ -255,7 +255,7 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
     };
     wide const reaches = select(channel(left) - overlap < number(gather_channels - 1),
                                 select(zero < channel(right) + overlap, one, zero), zero);
-    return I::where(I::constant(0) < I::first_lanes(groups.size() - g) * I::to_pack(select(before, reaches, one)));
+    return I::where(I::constant(0) < I::first_lanes(count) * I::to_pack(select(before, reaches, one)));
   }
 };
 

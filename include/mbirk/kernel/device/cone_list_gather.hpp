@@ -19,7 +19,7 @@ template <class B, class Epilogue = gather_store<B>> struct cone_list_gather : c
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
       if (this->geometry.slices == 0) return;
-      lists.visit(own.view, own.channel, gather_channels, [&](typename I::ints ids, index_t count) MBIRK_FLAT {
+      lists.visit(own.view, own.channel, gather_channels, [&](typename I::ints ids, int count) MBIRK_FLAT {
         add(I::gather_ints(this->rows, ids), I::gather_ints(this->cols, ids), count,
             I::gather_index(this->offsets, ids));
       });

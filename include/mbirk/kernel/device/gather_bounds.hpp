@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "mbirk/core/bits.hpp"
@@ -16,30 +17,69 @@ namespace mbirk::kernel {
 inline constexpr int gather_channels = 4;
 
 /// Bounding boxes of the pixels of each group, doubled so that centres are integers: rows
-/// doubled_row_center/2 +- row_extent/2. Padded to whole warps.
+/// doubled_row_center/2 +- row_extent/2. Padded to whole warps; behind them are the boxes of sets of 32 successive
+/// groups, padded as well.
 struct group_bounds {
+  static constexpr int set = 32;
   std::vector<std::int32_t> doubled_row_center, row_extent, doubled_col_center, col_extent;
 
   explicit group_bounds(pixel_plan const& plan) {
-    for (auto const& group : plan.groups) {
-      auto const first = static_cast<std::ptrdiff_t>(group.first);
-      auto const range = [&](std::vector<std::int32_t> const& values, std::vector<std::int32_t>& middle,
-                             std::vector<std::int32_t>& reach) {
-        auto const [low, high] = std::minmax_element(values.begin() + first, values.begin() + first + group.count);
-        middle.push_back(*low + *high);
-        reach.push_back(*high - *low);
-      };
-      range(plan.rows, doubled_row_center, row_extent);
-      range(plan.cols, doubled_col_center, col_extent);
+    find(plan, plan.rows, doubled_row_center, row_extent);
+    find(plan, plan.cols, doubled_col_center, col_extent);
+  }
+
+ private:
+  struct range {
+    std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -1;
+    void add(std::int32_t lowest, std::int32_t highest) noexcept {
+      low = std::min(low, lowest);
+      high = std::max(high, highest);
     }
-    auto const padded = static_cast<std::size_t>(round_up(static_cast<index_t>(plan.groups.size()), 32));
-    for (auto* v : {&doubled_row_center, &row_extent, &doubled_col_center, &col_extent}) v->resize(padded);
+  };
+  static void find(pixel_plan const& plan, std::vector<std::int32_t> const& values, std::vector<std::int32_t>& middles,
+                   std::vector<std::int32_t>& extents) {
+    auto const keep = [&](range const& box) {
+      middles.push_back(box.low + box.high);
+      extents.push_back(box.high - box.low);
+    };
+    auto const pad = [&] {
+      auto const padded = static_cast<std::size_t>(round_up(std::ssize(middles), index_t{set}));
+      middles.resize(padded);
+      extents.resize(padded);
+    };
+    std::vector<range> sets;
+    for (auto const& group : plan.groups) {
+      if (std::ssize(middles) % set == 0) sets.emplace_back();
+      auto const first = values.begin() + static_cast<std::ptrdiff_t>(group.first);
+      auto const [low, high] = std::minmax_element(first, first + group.count);
+      keep({*low, *high});
+      sets.back().add(*low, *high);
+    }
+    pad();
+    for (auto const& box : sets) keep(box);
+    pad();
   }
 };
 
 /// Calls f(lane) for every set bit.
 template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f) {
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
+}
+
+/// Calls visit(g, reached) for groups g .. g + 31 with the bit mask of those that reach the channels of a warp, where
+/// there are any. reach(first, count) is the bit mask of boxes first .. first + 31 of group_bounds, of which `count`
+/// exist from there on.
+template <class Reach, class Visit>
+MBIRK_INLINE void visit_sets_of_groups(int groups, Reach const& reach, Visit const& visit) {
+  constexpr int set = group_bounds::set;
+  int const sets = (groups + set - 1) / set;
+  // One variable is the first of 32 sets and one of them, because registers are short.
+  MBIRK_KEEP_LOOP for (int at = 0; at < sets; at = (at | (set - 1)) + 1) {
+    for (unsigned bits = reach(sets * set + at, sets - at); bits != 0; bits &= bits - 1) {
+      at = (at & -set) + mbirk::detail::lowest_bit(bits);
+      visit(at * set, reach(at * set, groups - at * set));
+    }
+  }
 }
 
 /// Visits the groups g + lane for the lanes in a bit mask, in rounds of 32 pixels: calls add(first, count, offset) with

@@ -1,5 +1,6 @@
 // Epilogues of the forward projections on a device: applied to the channels that a warp has summed, in its registers.
-// The kernel stores their results if `stores` is true. epilogue.hpp has those of the host, which see whole views.
+// The kernel stores their results if `stores` is true; `leaves_sums`: warps leave a sum each; `in_turns`: warps may take
+// their channels in turns, because time is lost to memory. epilogue.hpp has those of the host, which see whole views.
 #pragma once
 
 #include "mbirk/core/index.hpp"
@@ -13,7 +14,7 @@ namespace mbirk::kernel {
 /// Stores the projection z.
 template <class B> struct gather_store {
   using pack = typename B::pack;
-  static constexpr bool stores = true, leaves_sums = false;
+  static constexpr bool stores = true, leaves_sums = false, in_turns = false;
 
   static MBIRK_INLINE index_t index_of_sum(index_t, index_t) noexcept { return 0; }
   static MBIRK_INLINE pack of_pack(index_t, pack z, pack&) noexcept { return z; }
@@ -24,7 +25,7 @@ template <class B> struct gather_store {
 /// Leaves the sum of w z^2 of every warp. Keep: stores w z.
 template <class B, bool Weighted, bool Keep> struct gather_norm {
   using pack = typename B::pack;
-  static constexpr bool stores = Keep, leaves_sums = true;
+  static constexpr bool stores = Keep, leaves_sums = true, in_turns = false;
 
   typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<double> partial;       // (views of all chunks, warps_of_view)
@@ -56,7 +57,7 @@ template <class B, bool Weighted, bool Keep> struct gather_norm {
 /// Stores e - step w z in the place of e.
 template <class B, bool Weighted> struct gather_subtract {
   using pack = typename B::pack;
-  static constexpr bool stores = true, leaves_sums = false;
+  static constexpr bool stores = true, leaves_sums = false, in_turns = true;
 
   typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<float const> error;    // channel-major

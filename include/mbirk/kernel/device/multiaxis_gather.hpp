@@ -44,7 +44,7 @@ template <class B> struct multiaxis_gather {
     index_t const all = pieces.count(), quads = ceil_div(shape.channels, gather_channels),
         first = task / all % quads * gather_channels, row = pieces.first(task % all);
     auto const view = I::load_value(views + task / all / quads);
-    index_t const looked_at = slices > 0 ? groups.size() : 0;
+    int const looked_at = slices > 0 ? static_cast<int>(groups.size()) : 0;
     // Distance of a footprint's centre from the centre of the four channels, in channels:
     // origin + row_step i + col_step j.
     double const middle = 0.5 * (gather_channels - 1),
@@ -55,13 +55,16 @@ template <class B> struct multiaxis_gather {
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
-    for (index_t g = 0; g < looked_at; g += B::lanes) {
-      for_each_set_bit(groups_that_reach(view.channels, g, origin, reach), [&](int lane) MBIRK_FLAT {
+    auto const boxes = [&](int g, int count) MBIRK_FLAT {
+      return boxes_that_reach(view.channels, g, count, origin, reach);
+    };
+    visit_sets_of_groups(looked_at, boxes, [&](int g, unsigned reached) MBIRK_FLAT {
+      for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
         for (int k = 0; k < group.count; k += B::lanes)
           add_pixels(packs, view, group.first + k, group.count - k, origin, row, sum);
       });
-    }
+    });
     auto const out = sinogram + (shape.offset(0, view.channels.view) + (first + guard_channels) * shape.width + row);
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       if (first + t >= shape.channels) return;
@@ -73,16 +76,16 @@ template <class B> struct multiaxis_gather {
     });
   }
 
-  /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned groups_that_reach(view_taps const& view, index_t g, double origin,
-                                          double reach) const noexcept {
+  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative).
+  MBIRK_INLINE unsigned boxes_that_reach(view_taps const& view, int g, int count, double origin,
+                                         double reach) const noexcept {
     double const half_row = 0.5 * view.row_step, half_col = 0.5 * view.col_step;
     wide const row_half = I::broadcast(half_row), col_half = I::broadcast(half_col);
     wide const middle = fma(I::to_wide(I::load_ints(doubled_row_center + g)), row_half,
                             fma(I::to_wide(I::load_ints(doubled_col_center + g)), col_half, I::broadcast(origin)));
     wide const spread = abs(I::to_wide(I::load_ints(row_extent + g)) * row_half) +
         abs(I::to_wide(I::load_ints(col_extent + g)) * col_half);
-    auto const none = I::constant(0), one = I::first_lanes(groups.size() - g);
+    auto const none = I::constant(0), one = I::first_lanes(count);
     return I::where(none < one * I::to_pack(select(abs(middle) < spread + I::broadcast(reach), I::broadcast(1.0),
                                                    I::broadcast(0.0))));
   }

@@ -1,6 +1,10 @@
 // Parallel forward projection on a device: a warp owns four channels of one or two views over a chunk of slices and
-// accumulates them in registers. All views of a block are neighbours, because these need nearly the same pixels.
+// accumulates them in registers. All views of a block are neighbours, because these need nearly the same pixels. A
+// warp of one view may go on to the next channels, for which L1 already holds many of the pixels.
 #pragma once
+
+#include <algorithm>
+#include <cstdint>
 
 #include "mbirk/exec/block.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
@@ -16,6 +20,14 @@ namespace mbirk::kernel {
 /// Weights of a pixel for the four channels of a warp in its views, read as 128-bit words.
 template <int Views> struct alignas(16) channel_weights { float of[Views][gather_channels]; };
 
+/// How often a warp that projects a list should take four channels: a device needs many blocks, so that few of its
+/// multiprocessors wait for the last ones.
+inline std::int32_t turns_of_a_warp(chunked_shape const& shape, int warps_of_block) {
+  index_t const warps = ceil_div(shape.channels, index_t{gather_channels}) * round_up(shape.views, warps_of_block) *
+                        shape.chunks;
+  return static_cast<std::int32_t>(std::clamp<index_t>(warps / (4 * tasks_of_a_device), 1, 4));
+}
+
 /// Sums of four channels of a warp's views over a chunk; derived kernels find the pixels.
 template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_gather_sums {
   using I = typename B::index_backend;
@@ -25,6 +37,7 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
   static constexpr int warps = Views == 1 ? 8 : 4, most_packs = 4, batch = Views == 1 ? 4 : 6;
   static constexpr int slot_of_sum = warp_lanes + batch - 1;  // fewer than `batch` pixels wait before 32 others
   static_assert(Views == 1 || !Epilogue::leaves_sums, "a warp leaves the sum of one view");
+  static constexpr bool takes_turns = Views == 1 && Epilogue::in_turns;
   static constexpr launch_bounds bounds{warps * warp_lanes, Views == 1 ? 3 : 4};
   template <class Block> struct shared {
     // The pixels found of 32, behind those of earlier rounds that do not fill a batch: weights, and offsets of their
@@ -41,10 +54,11 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
   chunked_shape shape;
   bool in_fours;  ///< slices and all offsets are multiples of 4, and voxel_columns of 16 bytes
   Epilogue epilogue{};
+  std::int32_t turns = 1;  ///< how often a warp takes four channels; always 1 unless takes_turns
 
-  /// Blocks are (four channels, views, chunk).
+  /// Blocks are (channels, views, chunk).
   index3 grid() const noexcept {
-    return {static_cast<int>(ceil_div(shape.channels, gather_channels)),
+    return {static_cast<int>(ceil_div(shape.channels, index_t{turns} * gather_channels)),
             static_cast<int>(ceil_div(shape.views, warps * Views)), static_cast<int>(shape.chunks)};
   }
 
@@ -84,23 +98,37 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
   template <class Packs, class Fours, class Block, class Find>
   MBIRK_INLINE void project(Packs packs, Fours fours, Block const& block, shared<Block>& sh,
                             Find const& find) const noexcept {
-    int const warp = block.warp_rank(), lane = block.warp().lane();
-    int const chunk = block.index().z, view = (block.index().y * warps + warp) * Views;
+    int const view = (block.index().y * warps + block.warp_rank()) * Views;
     if (view >= shape.views) return;  // uniform across the warp, and no block barrier follows
-    place const own{view, block.index().x * gather_channels,
-                    static_cast<int>(min<index_t>(Views, shape.views - view))};
+    if constexpr (takes_turns) {
+      int const width = turns * gather_channels;
+      for (int channel = block.index().x * width; channel < (block.index().x + 1) * width; channel += gather_channels) {
+        if (channel >= shape.channels) return;
+        project_four({view, channel, 1}, packs, fours, block, sh, find);
+        block.warp().sync();  // the next turn writes what this one has read
+      }
+    } else {
+      project_four({view, block.index().x * gather_channels, static_cast<int>(min<index_t>(Views, shape.views - view))},
+                   packs, fours, block, sh, find);
+    }
+  }
+
+  template <class Packs, class Fours, class Block, class Find>
+  MBIRK_INLINE void project_four(place const& own, Packs packs, Fours fours, Block const& block, shared<Block>& sh,
+                                 Find const& find) const noexcept {
+    int const warp = block.warp_rank(), lane = block.warp().lane(), chunk = block.index().z;
     auto const used = static_cast<int>(shape.used(chunk));
     auto const columns = columns_of_lane(fours, chunk, used);
 
     // Needed last; until then registers are short.
     if (Epilogue::leaves_sums && lane == 0)
-      sh.columns(warp, slot_of_sum) = epilogue.index_of_sum(chunk * shape.views + view, block.index().x);
+      sh.columns(warp, slot_of_sum) = epilogue.index_of_sum(chunk * shape.views + own.view, block.index().x);
     sums<Packs> sum;
     simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
       packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = B::constant(0); });
     });
     int waiting = 0;
-    find(own, [&](wide i, wide j, index_t count, index_t offset) MBIRK_FLAT {
+    find(own, [&](wide i, wide j, int count, index_t offset) MBIRK_FLAT {
       waiting += keep(own, i, j, count, offset, block, sh, waiting);
       block.warp().sync();
       int k = 0;
@@ -136,7 +164,7 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
 
   /// Appends those of 32 pixels that reach the channels to the pixels of the warp. Returns their number.
   template <class Block>
-  MBIRK_INLINE int keep(place const& own, wide i, wide j, index_t count, index_t offset, Block const& block,
+  MBIRK_INLINE int keep(place const& own, wide i, wide j, int count, index_t offset, Block const& block,
                         shared<Block>& sh, int waiting) const noexcept {
     auto any = I::constant(0);
     channel_weights<Views> weights;
@@ -232,20 +260,23 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
-      for (index_t g = 0; g < groups.size(); g += I::lanes) {
-        unsigned reached = groups_that_reach(own, own.view, g);
-        if (own.views > 1) reached |= groups_that_reach(own, own.view + 1, g);
+      auto const reach = [&](int first, int count) MBIRK_FLAT {
+        unsigned const reached = boxes_that_reach(own, own.view, first, count);
+        return own.views > 1 ? reached | boxes_that_reach(own, own.view + 1, first, count) : reached;
+      };
+      visit_sets_of_groups(static_cast<int>(groups.size()), reach, [&](int g, unsigned reached) MBIRK_FLAT {
         visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
           add(I::to_wide(I::load_ints(this->rows + first)), I::to_wide(I::load_ints(this->cols + first)), count,
               offset);
         });
-      }
+      });
     });
   }
 
  private:
-  /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned groups_that_reach(typename base::place const& own, index_t number, index_t g) const noexcept {
+  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative).
+  MBIRK_INLINE unsigned boxes_that_reach(typename base::place const& own, index_t number, int g,
+                                         int count) const noexcept {
     auto const view = I::load_value(this->views + number);
     double const origin = own.origin(view), reach = 0.5 * (gather_channels - 1) + 0.5 * (view.width + 1);
     double const half_row = 0.5 * view.row_step, half_col = 0.5 * view.col_step;
@@ -254,7 +285,7 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
                             fma(I::to_wide(I::load_ints(doubled_col_center + g)), col_half, I::broadcast(origin)));
     wide const spread = abs(I::to_wide(I::load_ints(row_extent + g)) * row_half) +
         abs(I::to_wide(I::load_ints(col_extent + g)) * col_half);
-    auto const none = I::constant(0), one = I::first_lanes(groups.size() - g);
+    auto const none = I::constant(0), one = I::first_lanes(count);
     return I::where(none < one * I::to_pack(select(abs(middle) < spread + I::broadcast(reach), I::broadcast(1.0),
                                                    I::broadcast(0.0))));
   }

@@ -19,7 +19,7 @@ struct parallel_list_gather : parallel_gather_sums<B, 1, Epilogue> {
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
-      lists.visit(own.view, own.channel, gather_channels, [&](typename I::ints ids, index_t count) MBIRK_FLAT {
+      lists.visit(own.view, own.channel, gather_channels, [&](typename I::ints ids, int count) MBIRK_FLAT {
         add(I::to_wide(I::gather_ints(this->rows, ids)), I::to_wide(I::gather_ints(this->cols, ids)), count,
             I::gather_index(this->offsets, ids));
       });

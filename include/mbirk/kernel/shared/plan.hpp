@@ -15,6 +15,17 @@
 
 namespace mbirk::kernel {
 
+/// Number of tasks that keeps a whole device busy: some sixty warps for each of its 132 multiprocessors.
+inline constexpr index_t tasks_of_a_device = 8192;
+/// Pieces of each of `tasks` tasks, at most `most`, that make about as many.
+inline index_t pieces_for_device(index_t tasks, index_t most) {
+  return std::clamp<index_t>(ceil_div(tasks_of_a_device, std::max<index_t>(1, tasks)), 1, std::max<index_t>(1, most));
+}
+/// Pixels per task on a device, at most `most`: few, so that a subset makes enough tasks.
+inline index_t pixels_of_device_task(index_t pixels, index_t most) {
+  return std::clamp<index_t>(ceil_div(pixels, tasks_of_a_device), 1, most);
+}
+
 /// Pixels first .. first + count - 1 of a plan. tile_mask: the pixels of an 8 x 8 tile in this group (bit 8 di + dj); 0
 /// if the group is not a tile.
 struct pixel_group {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,17 +46,6 @@ struct vcd_line_search {
     alpha[0] = clipped_step(-sums[0], precision * sums[2] + sums[1] + 0x1p-23, max_alpha);
   }
 };
-
-/// Number of tasks that keeps a whole device busy: some sixty warps for each of its 132 multiprocessors.
-inline constexpr index_t tasks_of_a_device = 8192;
-/// Pieces of each of `tasks` tasks, at most `most`, that make about as many.
-inline index_t pieces_for_device(index_t tasks, index_t most) {
-  return std::clamp<index_t>(ceil_div(tasks_of_a_device, std::max<index_t>(1, tasks)), 1, std::max<index_t>(1, most));
-}
-/// Pixels per task on a device, at most `most`: few, so that a subset makes enough tasks.
-inline index_t pixels_of_device_task(index_t pixels, index_t most) {
-  return std::clamp<index_t>(ceil_div(pixels, tasks_of_a_device), 1, most);
-}
 
 /// Slices of the tasks of a kernel over voxel columns: a task is a range of entries and a piece of the slices, task =
 /// range * count() + piece. On the host one piece has all slices.
@@ -175,6 +165,25 @@ template <class B, class Prior> struct vcd_damped_gradient {
     B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
   }
 };
+
+/// Adds rows p + parts, p + 2 parts, ... of an array to row p, for every p < parts. A task is a pack of such a row.
+template <class B> struct fold_slice_sums {
+  typename B::template cursor<double> columns;  // (rows, width)
+  index_t rows, parts, width;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const packs = width / B::lanes, part = task / packs, k = task % packs * B::lanes;
+    auto const own = columns + (part * width + k);
+    auto sum = B::load_sums(own);
+    for (index_t row = part + parts; row < rows; row += parts) sum = sum + B::load_sums(columns + (row * width + k));
+    B::store_sums(own, sum);
+  }
+};
+/// Rows that fold_slice_sums leaves on a device: then it adds as many numbers one after another as the kernel that adds
+/// up what it leaves.
+inline index_t rows_after_folding(index_t rows) {
+  return static_cast<index_t>(std::ceil(std::sqrt(static_cast<double>(rows))));
+}
 
 /// shift_k = (1 - s_k) times the mean of G over the subset, weighted by 1 / K. A task is a pack of slices.
 template <class B> struct vcd_slice_means {
