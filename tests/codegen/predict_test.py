@@ -14,6 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(ROOT / "bench"))
+import predict_gpu  # noqa: E402
 from sass import disassembly, units  # noqa: E402
 
 TOOL = ROOT / "bench" / "predict_gpu.py"
@@ -182,6 +183,16 @@ class Planted(unittest.TestCase):
         other = dict(SPEC, units=SPEC["units"] + [{"name": "gone", "depth": 2, "text": "no_such_text"}])
         with self.assertRaisesRegex(units.Mismatch, "planted.hpp: found 'no_such_text' 0 times, expected once"):
             units.by_variant(self.function, other, units.Sources(self.folder.name), re.compile("x"))
+
+
+class Units(unittest.TestCase):
+    def test_the_longest_name_counts(self):
+        kernels = {"gather": 1, "gather<subtract": 2, "list_gather<subtract": 3}
+        self.assertEqual(predict_gpu.spec_of("gather<store>", kernels), 1)
+        self.assertEqual(predict_gpu.spec_of("gather<subtract<false>>", kernels), 2)
+        self.assertEqual(predict_gpu.spec_of("gather<subtract_all>", kernels), 1)
+        self.assertIsNone(predict_gpu.spec_of("gather_rows", kernels))
+        self.assertIsNone(predict_gpu.spec_of("list_gather<store>", kernels))
 
 
 class Tool(unittest.TestCase):

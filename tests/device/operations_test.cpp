@@ -118,10 +118,21 @@ TEST(OnDevice, ProjectionOfAListInTurns) {
   // A lane has one slice, four neighbouring ones, or one of each of four packs.
   for (index_t const rows : {8, 128, 126}) {
     auto const s = parallel_scan(parallel_geometry::typical_scan({9, rows, 23}));
-    auto const pixels = some_pixels(s, 23, 3);
+    auto const pixels = some_pixels(s, 190, 3);  // more than a warp visits at once
     auto const results = device_list_turns(s, cylinders_of(random_array<3>(s.recon_shape(), 1), pixels), pixels, 7);
     for (auto const& result : results) EXPECT_TRUE(same_bits(result, results[0])) << rows;
   }
+}
+TEST(OnDevice, PiecesOfListsLeaveManyBlocks) {
+  using kernel_type = kernel::cone_block_back<decltype(host)::backend, 1, false>;
+  auto const pieces = [](index_t packs, index_t listed) { return kernel_type::pieces_of(packs, listed).each; };
+  EXPECT_EQ(pieces(8, 0), 4);  // a grid
+  EXPECT_EQ(pieces(8, 1), 1);
+  EXPECT_EQ(pieces(8, 31), 1);  // two blocks for each group and piece, 256 in all with pieces of two packs
+  EXPECT_EQ(pieces(8, 32), 2);
+  EXPECT_EQ(pieces(8, 63), 2);
+  EXPECT_EQ(pieces(8, 64), 4);
+  EXPECT_EQ(pieces(1, 1), 1);
 }
 TEST(OnDevice, TurnsLeaveManyBlocks) {
   auto const turns = [](index_t views, index_t channels, index_t chunks) {
@@ -178,10 +189,10 @@ TEST(OnDevice, ForwardProjectionToManyChannels) {
     EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, expected.data), 2 * tolerance(s, true, 1)) << channels;
   }
 }
-// 1056 tiles in 33 sets, more than the 32 that a warp looks at at once. The detector sees only those near the
-// middle.
+// 1056 tiles in 33 sets, more than the 32 that a warp looks at at once. The detector sees only those near the middle.
 TEST(OnDevice, ForwardProjectionOfManyGroups) {
   auto const compare = [](auto const& s) {
+    ASSERT_GT(kernel::plan_grid(264, 256, s.mask().data(), 512, 2).groups.size(), 1024u);
     auto const x = random_array<3>(s.recon_shape(), 1);
     array<3> expected(s.sinogram_shape());
     forward_project(host, s, x.all(), expected.all());
@@ -190,6 +201,7 @@ TEST(OnDevice, ForwardProjectionOfManyGroups) {
   auto const with_many_pixels = [](auto p) {
     p.recon_shape = {264, 256, 2};
     p.delta_voxel = 0.06;
+    p.use_ror_mask = false;
     return p;
   };
   shape_3 const shape{2, 2, 9};

@@ -154,6 +154,37 @@ TEST(PlanList, RunsAlongTheCurveAreCompact) {
   EXPECT_GT(mean_sides(kernel::list_order::rows_of_squares, 1000), 1.4 * std::sqrt(13000.0));
 }
 // Long grids have a curve for each square part, and no more numbers than squares of these parts.
+TEST(HilbertCurve, NumbersOfLongGridsAreDifferentAndFew) {
+  for (auto const& [rows, cols] : {std::pair<index_t, index_t>{1, 100000}, {100000, 1}, {5, 37}, {64, 200}, {33, 32}}) {
+    kernel::hilbert_squares const curve(rows, cols);
+    index_t const side = std::bit_ceil(static_cast<std::size_t>(std::min(rows, cols)));
+    EXPECT_EQ(curve.count(), round_up(std::max(rows, cols), side) * side);
+    std::vector<bool> seen(static_cast<std::size_t>(curve.count()));
+    for (index_t row = 0; row < rows; ++row)
+      for (index_t col = 0; col < cols; ++col) {
+        auto const k = static_cast<std::size_t>(curve.position(row, col));
+        ASSERT_LT(k, seen.size());
+        ASSERT_FALSE(seen[k]);
+        seen[k] = true;
+      }
+  }
+}
+TEST(HilbertCurve, VisitsEverySquareByStepsToNeighbours) {
+  for (int const bits : {0, 1, 2, 3, 4, 5}) {
+    index_t const side = index_t{1} << bits;
+    std::vector<std::pair<index_t, index_t>> at(static_cast<std::size_t>(side * side), {-1, -1});
+    for (index_t row = 0; row < side; ++row)
+      for (index_t col = 0; col < side; ++col)
+        at.at(static_cast<std::size_t>(kernel::hilbert_position(bits, row, col))) = {row, col};
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      ASSERT_GE(at[k].first, 0) << bits << ' ' << k;
+      if (k == 0) continue;
+      ASSERT_EQ(std::abs(at[k].first - at[k - 1].first) + std::abs(at[k].second - at[k - 1].second), 1)
+          << bits << ' ' << k;
+    }
+  }
+}
+
 TEST(GroupBounds, SetsHoldTheBoxesOfTheirGroups) {
   auto const mask = ror_mask(300, 290);
   auto const plan = kernel::plan_grid(300, 290, mask.data(), 290, 1);
@@ -189,37 +220,6 @@ TEST(GroupBounds, OfNoGroupsAreNone) {
   kernel::group_bounds const bounds(kernel::plan_grid(0, 0, nullptr, 0, 0));
   EXPECT_TRUE(bounds.doubled_row_center.empty());
   EXPECT_TRUE(bounds.col_extent.empty());
-}
-
-TEST(HilbertCurve, NumbersOfLongGridsAreDifferentAndFew) {
-  for (auto const& [rows, cols] : {std::pair<index_t, index_t>{1, 100000}, {100000, 1}, {5, 37}, {64, 200}, {33, 32}}) {
-    kernel::hilbert_squares const curve(rows, cols);
-    index_t const side = std::bit_ceil(static_cast<std::size_t>(std::min(rows, cols)));
-    EXPECT_EQ(curve.count(), round_up(std::max(rows, cols), side) * side);
-    std::vector<bool> seen(static_cast<std::size_t>(curve.count()));
-    for (index_t row = 0; row < rows; ++row)
-      for (index_t col = 0; col < cols; ++col) {
-        auto const k = static_cast<std::size_t>(curve.position(row, col));
-        ASSERT_LT(k, seen.size());
-        ASSERT_FALSE(seen[k]);
-        seen[k] = true;
-      }
-  }
-}
-TEST(HilbertCurve, VisitsEverySquareByStepsToNeighbours) {
-  for (int const bits : {0, 1, 2, 3, 4, 5}) {
-    index_t const side = index_t{1} << bits;
-    std::vector<std::pair<index_t, index_t>> at(static_cast<std::size_t>(side * side), {-1, -1});
-    for (index_t row = 0; row < side; ++row)
-      for (index_t col = 0; col < side; ++col)
-        at.at(static_cast<std::size_t>(kernel::hilbert_position(bits, row, col))) = {row, col};
-    for (std::size_t k = 0; k < at.size(); ++k) {
-      ASSERT_GE(at[k].first, 0) << bits << ' ' << k;
-      if (k == 0) continue;
-      ASSERT_EQ(std::abs(at[k].first - at[k - 1].first) + std::abs(at[k].second - at[k - 1].second), 1)
-          << bits << ' ' << k;
-    }
-  }
 }
 
 TEST(Chunks, CoverTheRows) {

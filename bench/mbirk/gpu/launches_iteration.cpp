@@ -32,9 +32,11 @@ std::vector<launch_work> subset_launches(Geometry const& g, subset_projections p
   };
   auto all = std::move(projections.back);
   if constexpr (Geometry::has_slice_damping) {
-    all.push_back(stores("vcd_damped_gradient<qggmrf_cylinder>", groups, 4 * packs, 4 * 12 * voxels));
-    // Sums in double of two numbers of each slice, a row of them for each task.
+    // Sums in double of two numbers of each slice, a row of them for each task, which clears its own sums in float
+    // before and stores those in double at the end, half a pack at a time.
     double const rows = real(kernel::rows_after_folding(static_cast<index_t>(groups))), pack_of_sums = 8 * lanes;
+    all.push_back(stores("vcd_damped_gradient<qggmrf_cylinder>", groups, 4 * packs + (2 + 4) * groups * slices,
+                         4 * 12 * voxels + 2 * slices * groups * pack_of_sums));
     all.push_back(streaming_launch("fold_slice_sums", rows * 2 * slices, 2 * 2 * slices * (groups + rows),
                                    2 * slices * (groups + rows) * pack_of_sums));
     all.push_back(streaming_launch("vcd_slice_means", slices, 4 * rows * slices, 2 * slices * rows * pack_of_sums));

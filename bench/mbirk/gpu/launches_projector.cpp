@@ -69,8 +69,8 @@ double set_rounds(visited const& seen) {
   return std::ceil(real(seen.plan.groups.size()) / (kernel::group_bounds::set * lanes));
 }
 
-/// Sizes of a gathering projection: blocks are (channels, neighbouring views, piece of the slices or rows). The warps of
-/// a block have most of what they load in common, and blocks of one piece run one after another.
+/// Sizes of a gathering projection: blocks are (channels, neighbouring views, piece of the slices or rows). The warps
+/// of a block have most of what they load in common, and blocks of one piece run one after another.
 struct gather_sizes {
   double across, pieces, blocks;  ///< across: blocks of a view and piece
   warps_together together;        ///< warps of a block
@@ -144,10 +144,13 @@ std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t
     auto work = launch.operator()<1>(list_kernel("parallel_list_gather", epilogue),
                                      takes_turns ? kernel::turns_of_a_warp(shape, sums::warps) : 1);
     double const hits = seen.weight * chunks * found_by(s, seen, {}).hits, turns = views * quads * chunks;
-    work.units = {{"pixel round", turns * rounds_of_warp(pixels, channels, widest)}, {"batch", hits / sums::batch}};
+    // On average so many pixels of a turn fill no batch. Elsewhere the model has no costs of their own for them.
+    double const single = takes_turns ? std::min(hits, turns * (sums::batch - 1) / 2) : 0;
+    work.units = {{"pixel round", turns * rounds_of_warp(pixels, channels, widest)},
+                  {"batch", (hits - single) / sums::batch}};
     if (takes_turns) {
       work.units.emplace_back("turn", turns);
-      work.units.emplace_back("single pixel", turns * (sums::batch - 1) / 2);  // those that fill no batch
+      work.units.emplace_back("single pixel", single);
     }
     return {sorting_launch("parallel_channel_order", views, pixels, channels, widest), std::move(work)};
   }

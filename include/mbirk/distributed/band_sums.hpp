@@ -93,9 +93,10 @@ template <class Context, communicator Comm> class band_sums {
     clear(ctx_, of_bands);
     for (index_t n = 0; n < leaves_; ++n) {
       auto const [first, count] = sums.subset.groups_of(n);
+      auto const of_band = observe(ctx_, columns) + first * both;
       launch(ctx_, both / B::lanes,
-             kernel::reduce_slice_sums<B>{observe(ctx_, columns) + first * both, observe(ctx_, of_bands) + n * both,
-                                          count, both});
+             kernel::reduce_slice_sums<B>{of_band, observe(ctx_, of_bands) + n * both,
+                                          folded_rows(ctx_, of_band, count, both), both});
     }
     auto const leaves = without_padding(of_bands);
     auto const all = tree_.sum("slice means", leaves, 2 * slices_);

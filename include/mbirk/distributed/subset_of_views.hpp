@@ -130,8 +130,10 @@ template <class Context> class subset_of_views : public vcd_subset<Context> {
   static local_list make_local(cone_views const& views, std::span<std::int32_t const> ascending, index_t rows,
                                index_t cols, index_t slices, bool damped) {
     local_list local;
-    // Tasks have as many pixels on every rank, however many ranks there are.
-    index_t const of_band = pixels_of_band(ascending), of_task = pixels_of_direction_task(of_band, damped),
+    // Tasks have as many pixels on every rank, however many ranks there are. With slice damping their sums need memory,
+    // and one rank may have all of them.
+    index_t const of_band = pixels_of_band(ascending),
+                  of_task = pixels_of_direction_task(damped ? std::ssize(ascending) : of_band, damped),
                   of_range = entries_of_update_range<Context>(of_band);
     index_t const first_row = views.rows().first;
     auto const [first, end] = entries_of(ascending, views.rows(), cols);

@@ -44,7 +44,7 @@ template <class Context> struct deferred_update {
 ///   pack_subset(ctx, shape, direction, plan, packed)
 ///       Reorders d for project_subset, if the projection is not kept; not called on a device.
 ///   sorted_list<Context>(ctx, tables, shape, plan)
-///       What both projections of a subset need to know of its pixels: on a device, their order by channel.
+///       The order of the subset's pixels by channel on a device, which both projections use; empty on the host.
 ///   project_subset(ctx, tables, shape, packed, plan, list, epilogue)
 ///       Projects a packed d, on a device d itself; the epilogue sees the channels, one view per task, on a device one
 ///       view of a chunk.

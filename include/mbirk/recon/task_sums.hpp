@@ -77,15 +77,8 @@ template <class Context, class P> class task_sums {
   }
   /// Number of rows of `columns` to be added for the means of slices: one for each task, or, on a device, what is left
   /// of them.
-  index_t damping_parts(of_subset const&, [[maybe_unused]] temporary<double, Context> const& columns,
-                        index_t tasks) const {
-    if constexpr (on_device<Context>) {
-      index_t const parts = kernel::rows_after_folding(tasks), width = 2 * padded_slices_;
-      launch(ctx_, parts * (width / B::lanes), kernel::fold_slice_sums<B>{observe(ctx_, columns), tasks, parts, width});
-      return parts;
-    } else {
-      return tasks;
-    }
+  index_t damping_parts(of_subset const&, temporary<double, Context> const& columns, index_t tasks) const {
+    return folded_rows(ctx_, observe(ctx_, columns), tasks, 2 * padded_slices_);
   }
   template <bool Weighted, bool Keep>
   kernel::squared_norm_epilogue<B, Weighted, Keep> norm_epilogue(of_subset const& sums, cursor weights) const {

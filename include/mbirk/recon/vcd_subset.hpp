@@ -20,7 +20,7 @@ struct vcd_settings {
   std::vector<float> damping;  ///< s_k, or empty
 };
 
-/// Pixels per task of the kernels that find a direction, on a device. With slice damping a task has two pixels at least,
+/// Pixels per task of the kernels that find a direction, on a device. With slice damping a task has at least two,
 /// because it leaves two sums of every slice, which are a third of the bytes that a pixel moves.
 inline index_t pixels_of_direction_task(index_t pixels, bool damped) {
   return std::max<index_t>(damped ? 2 : 1, kernel::pixels_of_device_task(pixels, kernel::group_pixels));

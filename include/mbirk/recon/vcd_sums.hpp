@@ -27,6 +27,22 @@ template <class Context> kernel::slice_pieces column_pieces(index_t ranges, inde
   else return {slices, padded, padded};
 }
 
+/// Adds up rows of an array of sums, (rows, width), on a device: each of many tasks leaves a row, and a warp would add
+/// them one after another. @return rows that are left, the first ones
+template <class Context, class Cursor>
+index_t folded_rows([[maybe_unused]] Context const& ctx, [[maybe_unused]] Cursor columns, index_t rows,
+                    [[maybe_unused]] index_t width) {
+  if constexpr (on_device<Context>) {
+    using B = typename Context::backend;
+    index_t const parts = kernel::rows_after_folding(rows);
+    if (parts == rows) return rows;
+    launch(ctx, parts * (width / B::lanes), kernel::fold_slice_sums<B>{columns, rows, parts, width});
+    return parts;
+  } else {
+    return rows;
+  }
+}
+
 /// sqrt of the sum of (alpha d)^2 of every slice.
 template <class Context>
 std::vector<double> norms_of_squares(Context const& ctx, temporary<double, Context> const& squares, index_t slices) {

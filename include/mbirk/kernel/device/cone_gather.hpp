@@ -1,7 +1,7 @@
 // Cone forward projection on a device: a warp owns four channels of one view over a range of the rows and accumulates
 // them in registers. The warps of a block own the same channels of neighbouring views, which need nearly the same
-// pixels. Lanes are groups, then pixels of a group, then slices of a pixel found, then rows, onto which they are
-// resampled.
+// pixels. Lanes are sets of groups, then groups, then pixels of a group, then slices of a pixel found, then rows, onto
+// which they are resampled.
 #pragma once
 
 #include "mbirk/exec/block.hpp"
@@ -202,7 +202,7 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
   using wide = typename I::wide;
   template <class Block> using shared = typename base::template shared<Block>;
 
-  // Bounding boxes of the groups (group_bounds).
+  // Bounding boxes of the groups, and of sets of them (group_bounds).
   typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
   device_span<pixel_group> groups;
 

@@ -66,14 +66,14 @@ template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f)
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
 }
 
-/// Calls visit(g, reached) for groups g .. g + 31 with the bit mask of those that reach the channels of a warp, where
-/// there are any. reach(first, count) is the bit mask of boxes first .. first + 31 of group_bounds, of which `count`
-/// exist from there on.
+/// Calls visit(g, reached) for every set of groups g .. g + 31 that reaches the channels of a warp, with the bit mask
+/// of the groups that do. reach(first, count) is the bit mask of boxes first .. first + 31 of group_bounds, of which
+/// `count` exist from there on.
 template <class Reach, class Visit>
 MBIRK_INLINE void visit_sets_of_groups(int groups, Reach const& reach, Visit const& visit) {
   constexpr int set = group_bounds::set;
   int const sets = (groups + set - 1) / set;
-  // One variable is the first of 32 sets and one of them, because registers are short.
+  // `at` is both the first set of a round and the set that is visited: a second variable would be spilled.
   MBIRK_KEEP_LOOP for (int at = 0; at < sets; at = (at | (set - 1)) + 1) {
     for (unsigned bits = reach(sets * set + at, sets - at); bits != 0; bits &= bits - 1) {
       at = (at & -set) + mbirk::detail::lowest_bit(bits);

@@ -1,6 +1,7 @@
 // Epilogues of the forward projections on a device: applied to the channels that a warp has summed, in its registers.
-// The kernel stores their results if `stores` is true; `leaves_sums`: warps leave a sum each; `in_turns`: warps may take
-// their channels in turns, because time is lost to memory. epilogue.hpp has those of the host, which see whole views.
+// The kernel stores their results if `stores` is true. `leaves_sums` says whether every warp leaves a sum, `in_turns`
+// whether a warp may take several groups of channels one after another, to find their pixels in L1. epilogue.hpp has
+// those of the host, which see whole views.
 #pragma once
 
 #include "mbirk/core/index.hpp"

@@ -1,6 +1,6 @@
 // Forward projection of multi-axis parallel beam on a device: a task, run by one warp, owns four channels of one view
-// over a range of the rows and accumulates them in registers. Lanes are groups, then pixels of a group, then rows, onto
-// which the voxel columns of the pixels found are resampled.
+// over a range of the rows and accumulates them in registers. Lanes are sets of groups, then groups, then pixels of a
+// group, then rows, onto which the voxel columns of the pixels found are resampled.
 #pragma once
 
 #include "mbirk/kernel/device/gather_bounds.hpp"
@@ -23,7 +23,7 @@ template <class B> struct multiaxis_gather {
   typename B::template cursor<float> sinogram;                 // channel-major, one chunk
   typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
   typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  // Bounding boxes of the groups (group_bounds).
+  // Bounding boxes of the groups, and of sets of them (group_bounds).
   typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
   typename I::template cursor<multiaxis_taps const> views;     // the first pass of every view
   chunked_shape shape;

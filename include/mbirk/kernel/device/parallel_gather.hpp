@@ -254,7 +254,7 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
   using wide = typename I::wide;
   template <class Block> using shared = typename base::template shared<Block>;
 
-  // Bounding boxes of the groups (group_bounds).
+  // Bounding boxes of the groups, and of sets of them (group_bounds).
   typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
   device_span<pixel_group> groups;
 

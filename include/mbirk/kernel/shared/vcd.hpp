@@ -187,17 +187,17 @@ inline index_t rows_after_folding(index_t rows) {
 
 /// shift_k = (1 - s_k) times the mean of G over the subset, weighted by 1 / K. A task is a pack of slices.
 template <class B> struct vcd_slice_means {
-  typename B::template cursor<double const> columns;  // (tasks, 2, padded_slices)
+  typename B::template cursor<double const> columns;  // (rows, 2, padded_slices)
   typename B::template cursor<float const> undamped;  // 1 - s_k
   typename B::template cursor<float> shift;
-  index_t tasks, padded_slices;
+  index_t rows, padded_slices;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const k = task * B::lanes;
     auto ratio = B::no_sum(), inverse = B::no_sum();
-    for (index_t t = 0; t < tasks; ++t) {
-      ratio = ratio + B::load_sums(columns + (2 * t * padded_slices + k));
-      inverse = inverse + B::load_sums(columns + ((2 * t + 1) * padded_slices + k));
+    for (index_t row = 0; row < rows; ++row) {
+      ratio = ratio + B::load_sums(columns + (2 * row * padded_slices + k));
+      inverse = inverse + B::load_sums(columns + ((2 * row + 1) * padded_slices + k));
     }
     B::store(shift + k, B::narrow(ratio / inverse) * B::load(undamped + k));
   }
