@@ -150,7 +150,8 @@ def by_variant(function, spec, sources, rare):
     disassembly.find_loops(blocks)
     mark_rare(blocks, sources, rare)
     mark_copies(blocks)
-    units = [Unit(u["name"], u["depth"], sources.extent(spec["header"], u["text"]) if "text" in u else None)
+    units = [Unit(u["name"], u["depth"],
+                  sources.extent(u.get("header", spec["header"]), u["text"]) if "text" in u else None)
              for u in spec["units"]]
     outer = min(u.depth for u in units)
     regions = collections.defaultdict(lambda: collections.defaultdict(list))

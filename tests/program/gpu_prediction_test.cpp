@@ -89,13 +89,15 @@ TEST(gpu_kernels, every_device_has_code) {
       ASSERT_NE(code, nullptr) << name << " on " << d.name;
       EXPECT_GT(code->registers, 0);
     }
-  // Six pixels for four channels of two views and four packs, of which one access loads all.
-  for (auto const& d : every_device()) {
-    auto const& batch = find_kernel("parallel_gather", d.capability)->units.find("4")->second.find("batch")->second;
-    EXPECT_EQ(batch.loads, 6) << d.name;
-    EXPECT_GT(batch.issue, 6 * (2 * 4 * 4 + 1)) << d.name;
-    EXPECT_LT(batch.issue, 6 * (2 * 4 * 4 + 8)) << d.name;
-  }
+  // Six pixels for two or four channels of two views and four packs, of which one access loads all.
+  for (auto const& d : every_device())
+    for (auto const& [name, channels] :
+         {std::pair{"batch of first", 2}, {"batch of both", 4}, {"batch of second", 2}}) {
+      auto const& batch = find_kernel("parallel_gather", d.capability)->units.find("4")->second.find(name)->second;
+      EXPECT_EQ(batch.loads, 6) << d.name;
+      EXPECT_GT(batch.issue, 6 * (2 * channels * 4 + 1)) << d.name;
+      EXPECT_LT(batch.issue, 6 * (2 * channels * 4 + 8)) << d.name;
+    }
 }
 
 // A kernel that moves bytes and computes nothing takes the time of its bytes.
@@ -118,8 +120,8 @@ TEST(gpu_model, a_launch_is_bound_by_its_largest_resource) {
 
 TEST(gpu_model, times_follow_from_instructions_and_rates) {
   auto const& code = *find_kernel("parallel_gather", 90);
-  auto const& batch = code.units.find("4")->second.find("batch")->second;
-  launch_work const work{.kernel = "parallel_gather", .variant = "4", .tasks = 1e7, .units = {{"batch", 1e9}}};
+  auto const& batch = code.units.find("4")->second.find("batch of both")->second;
+  launch_work const work{.kernel = "parallel_gather", .variant = "4", .tasks = 1e7, .units = {{"batch of both", 1e9}}};
   auto const t = predict_launch(work, h100());
   double const rate = 132 * 1.755e9;
   EXPECT_DOUBLE_EQ(resource(t, "issue"), 1e9 * batch.issue / (4 * rate));
@@ -127,18 +129,30 @@ TEST(gpu_model, times_follow_from_instructions_and_rates) {
   EXPECT_DOUBLE_EQ(resource(t, "FP64"), 1e9 * batch.fp64 / (2 * rate));
 }
 
+// A share of the tasks has a shorter piece.
+TEST(gpu_model, last_pieces_count_by_their_share) {
+  auto const& code = *find_kernel("cone_gather", 90);
+  launch_work work{.kernel = "cone_gather", .variant = "8", .tasks = 1e7, .units = {{"hit", 1e9}}};
+  work.last_variant = "3";
+  work.last_share = 0.25;
+  auto const hit = [&](char const* packs) { return code.units.find(packs)->second.find("hit")->second.issue; };
+  EXPECT_LT(hit("3"), 0.6 * hit("8"));
+  EXPECT_DOUBLE_EQ(resource(predict_launch(work, h100()), "issue"),
+                   1e9 * (0.75 * hit("8") + 0.25 * hit("3")) / (4 * 132 * 1.755e9));
+}
+
 // Work for few warps takes as long as one of them, however many multiprocessors there are.
 TEST(gpu_model, few_warps_wait) {
-  launch_work work{.kernel = "parallel_gather", .variant = "4", .tasks = 95, .units = {{"batch", 95e4}}};
+  launch_work work{.kernel = "parallel_gather", .variant = "4", .tasks = 95, .units = {{"batch of both", 95e4}}};
   auto const few = predict_launch(work, h100());
   EXPECT_EQ(few.bound, "latency");
   work.tasks = 1;
-  work.units = {{"batch", 1e4}};
+  work.units = {{"batch of both", 1e4}};
   EXPECT_NEAR(predict_launch(work, h100()).lower_bound, few.lower_bound, 1e-9);
 }
 
 TEST(gpu_model, what_fits_l2_is_read_once) {
-  launch_work work{.kernel = "parallel_gather", .variant = "4", .tasks = 1e6, .units = {{"batch", 1}},
+  launch_work work{.kernel = "parallel_gather", .variant = "4", .tasks = 1e6, .units = {{"batch of both", 1}},
                    .again_bytes = 4e7, .tasks_between = 1};
   EXPECT_DOUBLE_EQ(resource(predict_launch(work, h100()), "DRAM"), 4e7 / 3.35e12);
   work.again_bytes = 6e7;
@@ -147,7 +161,7 @@ TEST(gpu_model, what_fits_l2_is_read_once) {
 
 TEST(gpu_model, an_unknown_kernel_is_an_error) {
   EXPECT_THROW(predict_launch(streaming_launch("no_such_kernel", 1, 1, 1), h100()), error);
-  launch_work const work{.kernel = "parallel_gather", .variant = "9", .tasks = 1, .units = {{"batch", 1}}};
+  launch_work const work{.kernel = "parallel_gather", .variant = "9", .tasks = 1, .units = {{"batch of both", 1}}};
   EXPECT_THROW(predict_launch(work, h100()), error);
 }
 
@@ -160,9 +174,11 @@ double units_of(launch_work const& work, std::string const& name) {
 /// Pixels that the warps of a gathering projection in parallel beam find in their views.
 double found_pixels(launch_work const& work) {
   using simd_backend = simd::native_backend;
-  int const batch = work.kernel == "parallel_gather" ? kernel::parallel_gather_sums<simd_backend, 2>::batch
-                                                     : kernel::parallel_gather_sums<simd_backend, 1>::batch;
-  return batch * units_of(work, "batch");
+  if (work.kernel != "parallel_gather")
+    return kernel::parallel_gather_sums<simd_backend, 1>::batch * units_of(work, "batch");
+  double batches = 0;
+  for (auto const* unit : {"batch of first", "batch of both", "batch of second"}) batches += units_of(work, unit);
+  return kernel::parallel_gather_sums<simd_backend, 2>::batch * batches;
 }
 
 // Every pixel of a view is found by the warp that owns its channels, and by the neighbour where the footprint crosses
@@ -286,7 +302,8 @@ TEST(gpu_launches, requests_are_those_of_an_emulated_run) {
   EXPECT_EQ(units_of(forward, "set round"), 96);
   EXPECT_EQ(units_of(forward, "group round"), sets_within_reach(std::get<parallel_scan>(parallel)));
   // Counting loads four packs one after another, machine code at once.
-  EXPECT_NEAR(requests_of(forward, {"batch"}), columns / 4, 0.005 * columns / 4);
+  EXPECT_NEAR(requests_of(forward, {"batch of first", "batch of both", "batch of second"}), columns / 4,
+              0.005 * columns / 4);
 
   // A warp loads five channels of four packs, or six, of which machine code always has the requests.
   double const back_channels = 103048.0 / 4, back_requests = requests_of(back_launches(parallel, {}, 1)[1], {"view"});

@@ -16,13 +16,18 @@ constexpr double l1_latency = 35;
 
 /// Cost of a launch: the sum over its units.
 cost cost_of(launch_work const& work, kernel_code const& code) {
-  auto const units = code.units.find(work.variant);
-  auto const unit = [&](std::string const& name) {
+  auto const unit_of = [&](std::string const& variant, std::string const& name) {
+    auto const units = code.units.find(variant);
     require(units != code.units.end() && units->second.contains(name), [&] {
-      return "kernel_costs.json: kernel " + work.kernel + " has no unit '" + name + "' in variant '" + work.variant +
+      return "kernel_costs.json: kernel " + work.kernel + " has no unit '" + name + "' in variant '" + variant +
              "', expected a table made from this version's kernels";
     });
     return units->second.find(name)->second;
+  };
+  auto const unit = [&](std::string const& name) {
+    cost each = (1 - work.last_share) * unit_of(work.variant, name);
+    if (work.last_share > 0) each += work.last_share * unit_of(work.last_variant, name);
+    return each;
   };
   cost total;
   for (auto const& [name, count] : work.units) {

@@ -16,6 +16,8 @@ namespace mbirk::program::gpu {
 /// Work of a launch, independent of the device; `repeats` launches are alike.
 struct launch_work {
   std::string kernel, variant = {};
+  std::string last_variant = {};                          ///< of the last piece of a line, if it is shorter
+  double last_share = 0;                                  ///< of the tasks that have such a piece
   double tasks = 0;                                       ///< of warps, or blocks for kernels of blocks
   int warps_per_block = 4;
   bool shares_tasks = true;                               ///< resident warps take tasks in turn; else a block is a task

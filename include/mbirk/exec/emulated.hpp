@@ -24,9 +24,14 @@ namespace mbirk::exec {
 
 /// The emulator's warp plus the operations that only the pack kernels need.
 struct emulated_warp : emulation::warp {
+  static constexpr bool emulated = true;
+
   static void count(std::int32_t* place, std::int32_t times) {
     std::atomic_ref(*place).fetch_add(times, std::memory_order_relaxed);
   }
+
+  static float larger(float a, float b) noexcept { return a < b ? b : a; }
+  static float smaller(float a, float b) noexcept { return b < a ? b : a; }
 
   // Approximations with errors up to the bounds of a device (docs/devices.md), the same for equal operands.
   static float divide(float a, float b) noexcept { return perturbed(a / b, 2); }

@@ -12,7 +12,7 @@ namespace mbirk::exec {
 struct tuning {
   int warps_per_multiprocessor;  ///< resident warps that share the tasks of a pack kernel
   int parallel_back_blocks;      ///< blocks of 256 threads, with sums of 8 pixels x 128 slices in registers
-  int cone_back_blocks;          ///< blocks of 256 threads, with sums of 4 pixels x 128 slices and their row weights
+  int cone_back_blocks;          ///< blocks of 256 threads, with sums of 4 pixels x 224 slices and their row weights
 
   friend constexpr bool operator==(tuning, tuning) = default;
 };

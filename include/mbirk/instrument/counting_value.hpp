@@ -87,10 +87,14 @@ template <class Fast, class V, number T> struct counted_value {
   friend MBIRK_HOST_INLINE counted_value min(counted_value a, counted_value b) {
     return ticked<operation::min_max>(min(a.v, b.v));
   }
-  friend MBIRK_HOST_INLINE counted_value max_number(counted_value a, counted_value b) {
+  friend MBIRK_HOST_INLINE counted_value max_number(counted_value a, counted_value b)
+    requires requires { max_number(a.v, b.v); }
+  {
     return ticked<operation::min_max>(max_number(a.v, b.v));
   }
-  friend MBIRK_HOST_INLINE counted_value min_number(counted_value a, counted_value b) {
+  friend MBIRK_HOST_INLINE counted_value min_number(counted_value a, counted_value b)
+    requires requires { min_number(a.v, b.v); }
+  {
     return ticked<operation::min_max>(min_number(a.v, b.v));
   }
   friend MBIRK_HOST_INLINE counted_value sqrt(counted_value a) { return ticked<operation::sqrt>(sqrt(a.v)); }

@@ -97,12 +97,8 @@ template <class Geometry> struct cone_projector : keeps_every_projection {
           launch_blocks(ctx, kernel::cone_list_gather<B, E>{sums(of_warp), sorted.lists(ctx, plan.pixels)});
         });
       } else {
-        auto const& bounds = plan.bounds;
-        launch_blocks(ctx, kernel::cone_gather<B>{sums(kernel::gather_store<B>{}),
-                                                  observe(ctx, bounds.doubled_row_center),
-                                                  observe(ctx, bounds.row_extent),
-                                                  observe(ctx, bounds.doubled_col_center),
-                                                  observe(ctx, bounds.col_extent), plan.groups.all()});
+        launch_blocks(ctx, kernel::cone_gather<B>{sums(kernel::gather_store<B>{}), plan.bounds.boxes(ctx),
+                                                  plan.groups.all()});
         run_epilogue(ctx, channel_major, shape, epilogue);
       }
     } else {

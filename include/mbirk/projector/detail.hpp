@@ -55,6 +55,13 @@ template <class Context> struct device_group_bounds {
         doubled_col_center(ctx, bounds.doubled_col_center, "columns of groups"),
         col_extent(ctx, bounds.col_extent, "widths of groups") {}
 
+  auto boxes(Context const& ctx) const {
+    return kernel::group_boxes<typename Context::backend::index_backend>{
+        observe(ctx, doubled_row_center), observe(ctx, row_extent), observe(ctx, doubled_col_center),
+        observe(ctx, col_extent)};
+  }
+
+ private:
   device_table<std::int32_t, Context> doubled_row_center, row_extent, doubled_col_center, col_extent;
 };
 struct no_group_bounds {

@@ -109,11 +109,9 @@ template <> struct projector<general_geometry> : keeps_every_projection {
     using B = typename Context::backend;
     index_t const slices = s.geometry().slices;
     if constexpr (on_device<Context>) {
-      auto const& bounds = plan.bounds;
       kernel::general_gather<B> const kernel{
           slices, voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols),
-          observe(ctx, plan.offsets), observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
-          observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent), observe(ctx, t.device_views), shape,
+          observe(ctx, plan.offsets), plan.bounds.boxes(ctx), observe(ctx, t.device_views), shape,
           {shape.packs, kernel::general_gather<B>::most_packs}, plan.groups.all()};
       launch(ctx, kernel.tasks(), kernel);
       run_epilogue(ctx, channel_major, shape, epilogue);

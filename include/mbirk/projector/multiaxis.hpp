@@ -87,11 +87,9 @@ template <class Geometry> struct multiaxis_projector : keeps_every_projection {
                                     kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
-      auto const& bounds = plan.bounds;
       kernel::multiaxis_gather<B> const kernel{
           s.geometry().slices, voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols),
-          observe(ctx, plan.offsets), observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
-          observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent), observe(ctx, t.device_views), shape,
+          observe(ctx, plan.offsets), plan.bounds.boxes(ctx), observe(ctx, t.device_views), shape,
           {shape.packs, kernel::multiaxis_gather<B>::most_packs}, plan.groups.all()};
       launch(ctx, kernel.tasks(), kernel);
       run_epilogue(ctx, channel_major, shape, epilogue);

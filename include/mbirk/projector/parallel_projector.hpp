@@ -182,12 +182,8 @@ template <class Geometry> struct parallel_projector {
         if (sorts_pixels(shape, plan))
           return project_list(ctx, t, voxel_columns, plan, sorted_list<Context>(ctx, t, shape, plan), channel_major,
                               shape, epilogue);
-      auto const& bounds = plan.bounds;
       auto const sums = gather_sums<2>(ctx, t, voxel_columns, plan, channel_major, shape);
-      launch_blocks(ctx, kernel::parallel_gather<B>{sums, observe(ctx, bounds.doubled_row_center),
-                                                    observe(ctx, bounds.row_extent),
-                                                    observe(ctx, bounds.doubled_col_center),
-                                                    observe(ctx, bounds.col_extent), plan.groups.all()});
+      launch_blocks(ctx, kernel::parallel_gather<B>{sums, plan.bounds.boxes(ctx), plan.groups.all()});
       run_epilogue(ctx, channel_major, shape, epilogue);
     } else {
       kernel::parallel_forward<B, Epilogue> kernel{{voxel_columns, channel_major, observe(ctx, plan.rows),

@@ -12,9 +12,10 @@
 namespace mbirk::simd {
 
 /// Pack elements on a warp. W has static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), ballot(c), match(i),
-/// sync(), and count(place, times), an atomic addition. Its functions divide, square_root, exp2 and log2 of floats are
-/// the device's approximations (docs/devices.md has their bounds); sums, products and everything in double are rounded
-/// correctly.
+/// sync(), count(place, times), an atomic addition, and larger(a, b) and smaller(a, b) of floats, each an instruction
+/// of a device, whose result for a NaN is either operand. Its functions divide, square_root, exp2 and log2 of floats
+/// are the device's approximations (docs/devices.md has their bounds); sums, products and everything in double are
+/// rounded correctly.
 template <class W> struct warp_ints {
   std::int32_t v;
   friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
@@ -54,12 +55,12 @@ template <class W> struct warp_floats {
   // If an operand is NaN, max and min return the second operand, as the vector instructions of the host do.
   friend MBIRK_INLINE warp_floats max(warp_floats a, warp_floats b) { return warp_floats(a.v > b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_floats min(warp_floats a, warp_floats b) { return warp_floats(a.v < b.v ? a.v : b.v); }
-  /// Of a number and a NaN, the number; of zeros with both signs, either.
+  /// One instruction instead of two. Of a number and a NaN, either; of zeros with both signs, either.
   friend MBIRK_INLINE warp_floats max_number(warp_floats a, warp_floats b) {
-    return warp_floats(std::fmax(a.v, b.v));
+    return warp_floats(W::larger(a.v, b.v));
   }
   friend MBIRK_INLINE warp_floats min_number(warp_floats a, warp_floats b) {
-    return warp_floats(std::fmin(a.v, b.v));
+    return warp_floats(W::smaller(a.v, b.v));
   }
   friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(W::square_root(a.v)); }
   friend MBIRK_INLINE warp_floats abs(warp_floats a) { return warp_floats(std::fabs(a.v)); }
@@ -111,6 +112,7 @@ template <class W> struct warp_doubles {
 /// The packs of a kernel on a warp. A cursor is a plain pointer to memory that all lanes can access. Loads are not of
 /// the read-only kind (ld.global.nc), because kernels also load what they have stored.
 template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floats<W>, warp_ints<W>, warp_doubles<W>> {
+  static constexpr bool emulated = requires { requires W::emulated; };
   static constexpr int lanes = warp_lanes;
   using pack = warp_floats<W>;
   using ints = warp_ints<W>;

@@ -30,6 +30,12 @@ struct alignas(16) cone_pixel {
 };
 static_assert(sizeof(cone_pixel) == 48);
 
+/// Voxels that a block owns: first pixel and first slice, number of pixels.
+struct owned_voxels {
+  index_t first, slice;
+  int count;
+};
+
 /// Power: exponent of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
 template <class B, int Power, bool Unit> struct cone_block_back {
   using I = typename B::index_backend;
@@ -37,7 +43,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   using wide = typename I::wide;
   static constexpr int warps = 8, pixels_of_warp = 4, pixels_of_block = warps * pixels_of_warp,
       blocks_of_group = group_pixels / pixels_of_block;
-  static constexpr int most_packs = 4;
+  static constexpr int most_packs = 7;
   static_assert(pixels_of_block == warp_lanes, "a warp finds the pixels of one view");
   static constexpr launch_bounds bounds{warps * warp_lanes, 2};
   static constexpr int min_blocks(int capability) { return exec::tuning_for(capability).cone_back_blocks; }
@@ -46,13 +52,14 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   static pack_pieces pieces_of(index_t packs, index_t listed) noexcept {
     index_t most = most_packs;
     if (listed > 0)
-      while (most > 1 && 4 * warps * blocks_of_group * listed * ceil_div(packs, most) < tasks_of_a_device) most /= 2;
+      while (most > 1 && 4 * warps * blocks_of_group * listed * ceil_div(packs, most) < tasks_of_a_device) --most;
     return {packs, most};
   }
   template <class Block> struct shared {
     typename Block::template tile<cone_pixel, warps, pixels_of_block> pixels;  // one view per warp
     typename Block::template tile<float, warps> widest;
     typename Block::template tile<cone_geometry, 1> geometry;
+    typename Block::template tile<owned_voxels, 1> owned;
     typename Block::template tile<float, Unit ? 1 : warps * staged_cells<most_packs>> rows;  // of a pixel's channels
   };
 
@@ -83,53 +90,57 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   template <class Packs, class Block>
   MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
     pixel_group const group = groups[block.index().x / blocks_of_group];
-    int const skipped = block.index().x % blocks_of_group * pixels_of_block, count = group.count - skipped;
-    if (count <= 0) return;  // uniform across the block
-    index_t const first = group.first + skipped, slice = pieces.first(block.index().y);
+    int const skipped = block.index().x % blocks_of_group * pixels_of_block;
+    if (group.count <= skipped) return;  // uniform across the block
     int const warp = block.warp_rank(), lane = block.warp().lane(), own = warp * pixels_of_warp;
 
-    // Reloaded from shared memory for every stage: values derived from it would occupy registers that the accumulators
-    // need.
-    if (block.rank() == 0) sh.geometry(0) = geometry;
+    // Reloaded from shared memory for every stage: otherwise these, and values derived from them, would occupy
+    // registers that the accumulators need.
+    if (block.rank() == 0) {
+      sh.geometry(0) = geometry;
+      sh.owned(0) = {group.first + skipped, pieces.first(block.index().y),
+                     min(group.count - skipped, int{pixels_of_block})};
+    }
     block.sync();
     pack sum[pixels_of_warp][Packs::max_value];
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
-    for (index_t base = 0; base < shape.views; base += warps) {
-      int const views = static_cast<int>(min<index_t>(warps, shape.views - base));
+    for (int base = 0, all_views = static_cast<int>(shape.views); base < all_views; base += warps) {
+      int const views = min(int{warps}, all_views - base);
       bool more = true;
       for (int tap0 = 0; more; tap0 += 3) {  // windows of three channels; almost always one
         float widest = 0;
         if (warp < views) {
           cone_pixel pixel;
-          widest = find_pixels(sh.geometry(0), first, I::load_value(positions + (base + warp)), tap0, slice, pixel);
+          widest = find_pixels(sh.geometry(0), sh.owned(0), I::load_value(positions + (base + warp)), tap0, pixel);
           sh.pixels(warp, lane) = pixel;
         }
         if (lane == 0) sh.widest(warp) = widest;
         block.sync();
         float const one_of_them = sh.widest(lane % warps);
         more = tap0 + 3 < static_cast<int>(std::ceil(reduce_max<B>(B::broadcast(one_of_them)))) + 1;
-        for (int v = 0; v < views; ++v) add_view(packs, block, sh, v, base + v, slice, own, count, sum);
+        for (int v = 0; v < views; ++v) add_view(packs, block, sh, v, base + v, own, sum);
         block.sync();
       }
     }
+    owned_voxels const voxels = sh.owned(0);
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
-      if (own + q >= count) return;
-      auto const out = voxel_columns + (I::load_value(offsets + (first + own + q)) + slice);
+      if (own + q >= voxels.count) return;
+      auto const out = voxel_columns + (I::load_value(offsets + (voxels.first + own + q)) + voxels.slice);
       packs.each([&](auto i) MBIRK_FLAT {
-        index_t const left = geometry.slices - slice - i * B::lanes;
+        index_t const left = geometry.slices - voxels.slice - i * B::lanes;
         if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], min<index_t>(left, B::lanes));
       });
     });
   }
 
-  /// Computes the footprint of one pixel per lane, from `first` on, with taps tap0, tap0 + 1 and tap0 + 2. Returns the
-  /// widest footprint, in channels.
-  MBIRK_INLINE float find_pixels(cone_geometry const g, index_t first, view_position const& at, int tap0, index_t slice,
+  /// Computes the footprint of one pixel per lane, with taps tap0, tap0 + 1 and tap0 + 2; one that does not exist has
+  /// no taps. Returns the widest footprint, in channels.
+  MBIRK_INLINE float find_pixels(cone_geometry const g, owned_voxels const voxels, view_position const& at, int tap0,
                                  cone_pixel& pixel) const noexcept {
-    cone_footprints<I> const footprints(g, at, slice);
-    auto const f = footprints.of(I::load_ints(rows + first), I::load_ints(cols + first));
+    cone_footprints<I> const footprints(g, at, voxels.slice);
+    auto const f = footprints.of(I::load_ints(rows + voxels.first), I::load_ints(cols + voxels.first));
     auto const span = clip_to_detector<I>(g, f.channel);
     // The means over rows leave out W_r.
     wide const length = Power == 1 ? f.channel.chord * f.row_width : f.channel.chord;
@@ -140,6 +151,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     taps.weigh(Power, Unit, place, span.fraction, span.width, length, definition::same_type{},
                [&](int tap, wide weight) MBIRK_FLAT { pixel.weight[tap] = I::element(I::to_pack(weight)); });
     pixel.taps = pixel.weight[2] != 0 ? 3 : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? 2 : 0;
+    if (I::element(I::iota()) >= voxels.count) pixel.taps = 0;
 
     double const start = I::element(footprints.row_edge(f)), step = I::element(f.row_width);
     pixel.line = make_line(start, step, static_cast<float>(Power == 1 ? 1 / step : step));
@@ -148,13 +160,14 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   }
 
   template <class Packs, class Block>
-  MBIRK_INLINE void add_view(Packs packs, Block const& block, shared<Block>& sh, int at, index_t view, index_t slice,
-                             int own, int count, pack (&sum)[pixels_of_warp][Packs::max_value]) const noexcept {
-    auto const elevation = elevations + (view * elevation_stride + slice);
+  MBIRK_INLINE void add_view(Packs packs, Block const& block, shared<Block>& sh, int at, int view, int own,
+                             pack (&sum)[pixels_of_warp][Packs::max_value]) const noexcept {
+    owned_voxels const voxels = sh.owned(0);
+    auto const elevation = elevations + (view * elevation_stride + voxels.slice);
     pack t[Packs::max_value];
     packs.each([&](auto i) MBIRK_FLAT { t[i] = B::load(elevation + i * B::lanes); });
     // Not unrolled: the code for a pixel is long, and only its last step needs compile-time register indices.
-    for (int q = 0; q < pixels_of_warp && own + q < count; ++q) {
+    for (int q = 0; q < pixels_of_warp; ++q) {
       cone_pixel const pixel = sh.pixels(at, own + q);
       if (pixel.taps == 0) continue;
       pack value[Packs::max_value];

@@ -6,6 +6,7 @@
 
 #include "mbirk/exec/block.hpp"
 #include "mbirk/geometry/scan.hpp"
+#include "mbirk/kernel/device/cone_boxes.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/gather_epilogue.hpp"
 #include "mbirk/kernel/device/staged_resample.hpp"
@@ -31,8 +32,8 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
-  static constexpr int warps = 4, most_packs = 4;
-  static constexpr launch_bounds bounds{warps * warp_lanes, 4};
+  static constexpr int warps = 4, most_packs = 8;
+  static constexpr launch_bounds bounds{warps * warp_lanes, 3};
   template <class Block> struct shared {
     typename Block::template tile<projected_pixel, warps, warp_lanes> pixels;       // those found of 32
     typename Block::template tile<float, warps * staged_cells<most_packs>> slices;  // of one of them
@@ -149,6 +150,7 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
       return B::gather(column, k) * definition::elevation_secant(square, B::gather(elevation, k));
     });
   }
+
   /// Puts the slices of a voxel column, times their secants, into shared memory.
   template <class Packs, class Block>
   MBIRK_INLINE void stage_slices(Packs packs, place const& own, Block const& block, shared<Block>& sh,
@@ -199,63 +201,29 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
 template <class B> struct cone_gather : cone_gather_sums<B> {
   using base = cone_gather_sums<B>;
   using I = typename B::index_backend;
-  using wide = typename I::wide;
-  template <class Block> using shared = typename base::template shared<Block>;
+  template <class Block> struct shared : base::template shared<Block> {
+    typename Block::template tile<cone_view_of_warp, base::warps> views;
+  };
 
-  // Bounding boxes of the groups, and of sets of them (group_bounds).
-  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
+  group_boxes<I> boxes;
   device_span<pixel_group> groups;
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
       if (this->geometry.slices == 0) return;
-      auto const reach = [&](int first, int count) MBIRK_FLAT { return boxes_that_reach(own, first, count); };
+      int const warp = block.warp_rank();
+      if (block.warp().lane() == 0)
+        sh.views(warp) = cone_view_of_warp(this->geometry, I::load_value(this->positions + own.view), own.channel);
+      block.warp().sync();
+      auto const reach = [&](int first, int count) MBIRK_FLAT {
+        return boxes_that_reach<I>(sh.views(warp), this->geometry.curved, boxes, first, count);
+      };
       visit_sets_of_groups(static_cast<int>(groups.size()), reach, [&](int g, unsigned reached) MBIRK_FLAT {
         visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
           add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), count, offset);
         });
       });
     });
-  }
-
- private:
-  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned boxes_that_reach(typename base::place const& own, int g, int count) const noexcept {
-    cone_geometry const& geometry = this->geometry;
-    view_position const at = I::load_value(this->positions + own.view);
-    auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
-    auto const half = [&](auto values) MBIRK_FLAT { return I::to_wide(I::load_ints(values + g)) * number(0.5); };
-    double const cosine = at.cosine, sine = at.sine, across = definition::abs(cosine),
-        along = definition::abs(sine);
-    wide const x = definition::column_x(geometry, half(doubled_col_center), at.column_shift),
-        y = definition::row_y(geometry, half(doubled_row_center), at.row_shift);
-    wide const half_x = half(col_extent) * number(geometry.delta_x),
-        half_y = half(row_extent) * number(geometry.delta_y);
-    wide const middle = number(cosine) * x - number(sine) * y, reach = number(across) * half_x + number(along) * half_y;
-    wide const low = middle - reach, high = middle + reach;
-
-    wide const inverse = number(geometry.inverse_detector_dist), zero = number(0), one = number(1),
-        first = number(static_cast<double>(own.channel));
-    wide const depth = number(geometry.inverse_magnification) - (number(sine) * x + number(cosine) * y) * inverse;
-    wide const deep = (number(along) * half_x + number(across) * half_y) * inverse;
-    // If part of the box is beside the source, its footprint may be anywhere.
-    auto const before = number(1e-9) < depth - deep;
-    // Bounds of the magnification.
-    wide const most = one / select(before, depth - deep, one), fewest = one / select(before, depth + deep, one);
-    wide const left = low * select(low < zero, most, fewest), right = high * select(high < zero, fewest, most);
-    wide const slope = max(abs(left), abs(right)) * inverse;
-    wide const extent_x = (number(across) + number(along) * slope) * number(geometry.delta_x);
-    wide const extent_y = (number(along) + number(across) * slope) * number(geometry.side_extent);
-    wide const overlap = (most * max(extent_x, extent_y) * number(1.0 / geometry.delta_det_channel) + one) *
-        number(0.5);
-    auto const channel = [&](wide u) MBIRK_FLAT {
-      if (geometry.curved) u = atan(u * inverse) * number(1.0 / geometry.inverse_detector_dist);
-      return definition::detector_cell(u, geometry.det_channel_offset, geometry.delta_det_channel, geometry.channels) -
-             first;
-    };
-    wide const reaches = select(channel(left) - overlap < number(gather_channels - 1),
-                                select(zero < channel(right) + overlap, one, zero), zero);
-    return I::where(I::constant(0) < I::first_lanes(count) * I::to_pack(select(before, reaches, one)));
   }
 };
 

@@ -11,6 +11,8 @@
 #include "mbirk/core/bits.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Channels per warp. Pixels on the border between two warps are processed by both.
@@ -22,6 +24,10 @@ inline constexpr int gather_channels = 4;
 struct group_bounds {
   static constexpr int set = 32;
   std::vector<std::int32_t> doubled_row_center, row_extent, doubled_col_center, col_extent;
+
+  static MBIRK_HD constexpr int sets_of(int groups) noexcept { return (groups + set - 1) / set; }
+  /// Place of the box of a set.
+  static MBIRK_HD constexpr int box_of_set(int number, int sets) noexcept { return sets * set + number; }
 
   explicit group_bounds(pixel_plan const& plan) {
     find(plan, plan.rows, doubled_row_center, row_extent);
@@ -61,6 +67,26 @@ struct group_bounds {
   }
 };
 
+/// The boxes of group_bounds in memory that a kernel reads.
+template <class I> struct group_boxes {
+  using wide = typename I::wide;
+  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
+
+  /// Bit mask of the boxes first .. first + 31, of which `count` exist from there on, whose pixels (i, j) may have
+  /// |origin + row_step i + col_step j| < reach, with the steps of `view`.
+  template <class View>
+  MBIRK_INLINE unsigned near(int first, int count, double origin, View const& view, double reach) const noexcept {
+    wide const row_half = I::broadcast(0.5 * view.row_step), col_half = I::broadcast(0.5 * view.col_step);
+    wide const middle = fma(I::to_wide(I::load_ints(doubled_row_center + first)), row_half,
+                            fma(I::to_wide(I::load_ints(doubled_col_center + first)), col_half, I::broadcast(origin)));
+    wide const spread = abs(I::to_wide(I::load_ints(row_extent + first)) * row_half) +
+        abs(I::to_wide(I::load_ints(col_extent + first)) * col_half);
+    auto const none = I::constant(0), one = I::first_lanes(count);
+    return I::where(none < one * I::to_pack(select(abs(middle) < spread + I::broadcast(reach), I::broadcast(1.0),
+                                                   I::broadcast(0.0))));
+  }
+};
+
 /// Calls f(lane) for every set bit.
 template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f) {
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
@@ -72,10 +98,10 @@ template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f)
 template <class Reach, class Visit>
 MBIRK_INLINE void visit_sets_of_groups(int groups, Reach const& reach, Visit const& visit) {
   constexpr int set = group_bounds::set;
-  int const sets = (groups + set - 1) / set;
+  int const sets = group_bounds::sets_of(groups);
   // `at` is both the first set of a round and the set that is visited: a second variable would be spilled.
   MBIRK_KEEP_LOOP for (int at = 0; at < sets; at = (at | (set - 1)) + 1) {
-    for (unsigned bits = reach(sets * set + at, sets - at); bits != 0; bits &= bits - 1) {
+    for (unsigned bits = reach(group_bounds::box_of_set(at, sets), sets - at); bits != 0; bits &= bits - 1) {
       at = (at & -set) + mbirk::detail::lowest_bit(bits);
       visit(at * set, reach(at * set, groups - at * set));
     }
@@ -100,3 +126,5 @@ MBIRK_INLINE void visit_groups(unsigned reached, index_t g, device_span<pixel_gr
 }
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,6 +1,7 @@
 // Projection of general views on a device, one warp per task. Back projection: a task owns a pixel over a range of the
 // slices, with accumulators in registers over all views; lanes are slices. Forward projection: a task owns four
-// channels of one view over a range of the rows; lanes are groups, then pixels of a group, then rows.
+// channels of one view over a range of the rows; lanes are sets of groups, then groups, then pixels of a
+// group, then rows.
 #pragma once
 
 #include "mbirk/core/device_span.hpp"
@@ -71,8 +72,7 @@ template <class B> struct general_gather {
   typename B::template cursor<float> sinogram;                 // channel-major, one chunk
   typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
   typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  // Bounding boxes of the groups (group_bounds).
-  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
+  group_boxes<I> boxes;
   typename I::template cursor<general_position const> views;
   chunked_shape shape;
   pack_pieces pieces;                                          // pieces of the detector rows
@@ -92,19 +92,20 @@ template <class B> struct general_gather {
     index_t const all = pieces.count(), quads = ceil_div(shape.channels, gather_channels),
         first = task / all % quads * gather_channels, row = pieces.first(task % all), v = task / all / quads;
     auto const view = I::load_value(views + v);
-    index_t const looked_at = slices > 0 && shape.rows > 0 ? groups.size() : 0;
+    int const looked_at = slices > 0 && shape.rows > 0 ? static_cast<int>(groups.size()) : 0;
 
     pack sum[gather_channels][Packs::max_value];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto n) MBIRK_FLAT { sum[t][n] = B::constant(0); });
     });
-    for (index_t g = 0; g < looked_at; g += B::lanes) {
-      for_each_set_bit(groups_that_reach(view, g, first), [&](int lane) MBIRK_FLAT {
+    auto const there = [&](int g, int count) MBIRK_FLAT { return boxes_that_reach(view, g, count, first); };
+    visit_sets_of_groups(looked_at, there, [&](int g, unsigned reached) MBIRK_FLAT {
+      for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
         for (int k = 0; k < group.count; k += B::lanes)
           add_pixels(packs, view, group.first + k, group.count - k, first, row, sum);
       });
-    }
+    });
     auto const out = sinogram + (shape.offset(0, v) + (first + guard_channels) * shape.width + row);
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       if (first + t >= shape.channels) return;
@@ -136,13 +137,14 @@ template <class B> struct general_gather {
                              select(I::broadcast(first - half) < r.high, one, none), none));
   }
 
-  /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned groups_that_reach(general_position const& view, index_t g, index_t first) const noexcept {
+  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative). All
+  /// of them are before the source, because the reconstruction is.
+  MBIRK_INLINE unsigned boxes_that_reach(general_position const& view, int g, int count, index_t first) const noexcept {
     auto const half = I::broadcast(0.5);
-    wide const i = I::to_wide(I::load_ints(doubled_row_center + g)) * half,
-               j = I::to_wide(I::load_ints(doubled_col_center + g)) * half,
-               di = I::to_wide(I::load_ints(row_extent + g)) * half,
-               dj = I::to_wide(I::load_ints(col_extent + g)) * half;
+    wide const i = I::to_wide(I::load_ints(boxes.doubled_row_center + g)) * half,
+               j = I::to_wide(I::load_ints(boxes.doubled_col_center + g)) * half,
+               di = I::to_wide(I::load_ints(boxes.row_extent + g)) * half,
+               dj = I::to_wide(I::load_ints(boxes.col_extent + g)) * half;
     auto all = cells_of(view, view.channel, i - di, j - dj);
     auto const add = [&](wide row, wide col) MBIRK_FLAT {
       auto const r = cells_of(view, view.channel, row, col);
@@ -153,7 +155,7 @@ template <class B> struct general_gather {
     add(i + di, j + dj);
     auto const there = meets(all, view.channel_width, static_cast<double>(first),
                              static_cast<double>(first + gather_channels - 1));
-    return I::where(I::constant(0) < I::first_lanes(groups.size() - g) * there);
+    return I::where(I::constant(0) < I::first_lanes(count) * there);
   }
 
   /// Adds pixels first_pixel, first_pixel + 1, ..., one per lane, to the four channels.

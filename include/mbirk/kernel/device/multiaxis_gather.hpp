@@ -23,8 +23,7 @@ template <class B> struct multiaxis_gather {
   typename B::template cursor<float> sinogram;                 // channel-major, one chunk
   typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
   typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
-  // Bounding boxes of the groups, and of sets of them (group_bounds).
-  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
+  group_boxes<I> boxes;
   typename I::template cursor<multiaxis_taps const> views;     // the first pass of every view
   chunked_shape shape;
   pack_pieces pieces;                                          // pieces of the detector rows
@@ -55,10 +54,10 @@ template <class B> struct multiaxis_gather {
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
-    auto const boxes = [&](int g, int count) MBIRK_FLAT {
-      return boxes_that_reach(view.channels, g, count, origin, reach);
+    auto const there = [&](int g, int count) MBIRK_FLAT {
+      return boxes.near(g, count, origin, view.channels, reach);
     };
-    visit_sets_of_groups(looked_at, boxes, [&](int g, unsigned reached) MBIRK_FLAT {
+    visit_sets_of_groups(looked_at, there, [&](int g, unsigned reached) MBIRK_FLAT {
       for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
         for (int k = 0; k < group.count; k += B::lanes)
@@ -74,20 +73,6 @@ template <class B> struct multiaxis_gather {
                  left >= B::lanes ? sum[t][i] : sum[t][i] * B::first_lanes(max<index_t>(left, 0)));
       });
     });
-  }
-
-  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned boxes_that_reach(view_taps const& view, int g, int count, double origin,
-                                         double reach) const noexcept {
-    double const half_row = 0.5 * view.row_step, half_col = 0.5 * view.col_step;
-    wide const row_half = I::broadcast(half_row), col_half = I::broadcast(half_col);
-    wide const middle = fma(I::to_wide(I::load_ints(doubled_row_center + g)), row_half,
-                            fma(I::to_wide(I::load_ints(doubled_col_center + g)), col_half, I::broadcast(origin)));
-    wide const spread = abs(I::to_wide(I::load_ints(row_extent + g)) * row_half) +
-        abs(I::to_wide(I::load_ints(col_extent + g)) * col_half);
-    auto const none = I::constant(0), one = I::first_lanes(count);
-    return I::where(none < one * I::to_pack(select(abs(middle) < spread + I::broadcast(reach), I::broadcast(1.0),
-                                                   I::broadcast(0.0))));
   }
 
   /// Adds pixels first, first + 1, ..., one per lane, to the four channels.

@@ -17,8 +17,15 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Weights of a pixel for the four channels of a warp in its views, read as 128-bit words.
-template <int Views> struct alignas(16) channel_weights { float of[Views][gather_channels]; };
+/// Weights of a pixel for four of a warp's sums, read as a 128-bit word.
+struct alignas(16) four_weights { float of[4]; };
+
+/// A view of a warp. The distance of a footprint's centre from the centre of the four channels, in channels, is
+/// origin + row_step i + col_step j.
+struct alignas(16) view_of_warp {
+  double row_step, col_step, origin;
+  float width, chord;
+};
 
 /// How often a warp that projects a list should take four channels: a device needs many blocks, so that few of its
 /// multiprocessors wait for the last ones.
@@ -29,21 +36,27 @@ inline std::int32_t turns_of_a_warp(chunked_shape const& shape, int warps_of_blo
 }
 
 /// Sums of four channels of a warp's views over a chunk; derived kernels find the pixels.
+///
+/// The sums are in sets of four: all channels of one view, or two channels of two views. The pixels found wait until
+/// they fill a batch. With two sets they wait in three lists: pixels that have weights for the first set, for both, or
+/// for the second. A batch of one set computes no products for the other, which would be 0.
 template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_gather_sums {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
   /// batch: pixels whose voxels are loaded before the first of them is added.
   static constexpr int warps = Views == 1 ? 8 : 4, most_packs = 4, batch = Views == 1 ? 4 : 6;
-  static constexpr int slot_of_sum = warp_lanes + batch - 1;  // fewer than `batch` pixels wait before 32 others
+  static constexpr int sets = Views, lists = 2 * sets - 1;
+  static constexpr int slots = warp_lanes + batch - 1;  // of a list: fewer than `batch` pixels wait before 32 others
   static_assert(Views == 1 || !Epilogue::leaves_sums, "a warp leaves the sum of one view");
   static constexpr bool takes_turns = Views == 1 && Epilogue::in_turns;
   static constexpr launch_bounds bounds{warps * warp_lanes, Views == 1 ? 3 : 4};
   template <class Block> struct shared {
-    // The pixels found of 32, behind those of earlier rounds that do not fill a batch: weights, and offsets of their
-    // voxel columns, in bytes. The last of these, which no pixel needs, keeps where the sum of the warp belongs.
-    typename Block::template tile<channel_weights<Views>, warps, warp_lanes + batch> weights;
-    typename Block::template tile<index_t, warps, warp_lanes + batch> columns;
+    // The pixels in the lists: their weights (those of list n for set s are in part n + s), and the offsets of their
+    // voxel columns, in bytes. The last offset, which no pixel needs, keeps where the sum of the warp belongs.
+    typename Block::template tile<four_weights, warps, sets * sets * slots> weights;
+    typename Block::template tile<index_t, warps, lists * slots + 1> columns;
+    typename Block::template tile<view_of_warp, warps, Views> views;
   };
 
   typename B::template cursor<float const> voxel_columns;
@@ -63,37 +76,28 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
   }
 
  protected:
-  /// First view and first channel of a warp. Views are loaded wherever they are needed, because registers are short.
-  struct place {
-    int view, channel;
-    int views;  ///< how many there are
-
-    /// Distance of a footprint's centre from the centre of the four channels, in channels:
-    /// origin + row_step i + col_step j.
-    MBIRK_HD double origin(view_taps const& taps) const noexcept {
-      return taps.edge + 0.5 * (taps.width - 1) - (static_cast<double>(channel) + 0.5 * (gather_channels - 1));
-    }
-  };
+  /// First view and first channel of a warp, and its number of views.
+  struct place { int view, channel, views; };
 
   /// Calls find(place, add) and stores the sums. find calls add(i, j, count, offset) for the first `count` of 32 pixels
   /// (i, j), one per lane, with the offset of the lane's voxel column.
   template <class Block, class Find>
   MBIRK_INLINE void run(Block const& block, shared<Block>& sh, Find const& find) const noexcept {
     with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-      using slices = std::conditional_t<four_slices<decltype(packs)>, std::true_type, std::false_type>;
+      using slices = std::conditional_t<four_slices<B, decltype(packs)>, std::true_type, std::false_type>;
       if (slices::value && in_fours) project(packs, slices(), block, sh, find);
       else project(packs, std::false_type(), block, sh, find);
     });
   }
 
  private:
-  /// Whether a lane can have four neighbouring slices, so that one access loads all packs of a pixel.
-  template <class Packs>
-  static constexpr bool four_slices = Packs::max_value == 4 && requires(pack (&x)[4]) {
-    B::load_four(static_cast<float const*>(nullptr), x);
-  };
-  static constexpr int all_sums = Views * gather_channels;  // view by view
-  template <class Packs> using sums = pack[all_sums][Packs::max_value];
+  /// Four sums of each set; set s is that of channels 2s and 2s + 1 of both views, or of all channels of one.
+  template <class Packs> using sums = pack[sets][4][Packs::max_value];
+  static MBIRK_HD constexpr int set_of(int channel) { return sets == 1 ? 0 : channel / 2; }
+  static MBIRK_HD constexpr int sum_of(int view, int channel) { return sets == 1 ? channel : 2 * view + channel % 2; }
+  /// The pixels of list n have weights for sets first_set(n) ... last_set(n).
+  static MBIRK_HD constexpr int first_set(int list) { return list / 2; }
+  static MBIRK_HD constexpr int last_set(int list) { return (list + 1) / 2; }
 
   template <class Packs, class Fours, class Block, class Find>
   MBIRK_INLINE void project(Packs packs, Fours fours, Block const& block, shared<Block>& sh,
@@ -120,37 +124,40 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
     auto const used = static_cast<int>(shape.used(chunk));
     auto const columns = columns_of_lane(fours, chunk, used);
 
-    // Needed last; until then registers are short.
+    // Registers are short: what is in shared memory is read wherever it is needed.
+    if (lane < Views) sh.views(warp, lane) = load_view(own, lane);
     if (Epilogue::leaves_sums && lane == 0)
-      sh.columns(warp, slot_of_sum) = epilogue.index_of_sum(chunk * shape.views + own.view, block.index().x);
+      sh.columns(warp, lists * slots) = epilogue.index_of_sum(chunk * shape.views + own.view, block.index().x);
+    block.warp().sync();
     sums<Packs> sum;
-    simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
-      packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = B::constant(0); });
+    simd::static_for<sets * 4>([&](auto m) MBIRK_FLAT {
+      packs.each([&](auto p) MBIRK_FLAT { sum[m / 4][m % 4][p] = B::constant(0); });
     });
-    int waiting = 0;
+    int waiting[lists] = {};  // pixels in every list
     find(own, [&](wide i, wide j, int count, index_t offset) MBIRK_FLAT {
-      waiting += keep(own, i, j, count, offset, block, sh, waiting);
+      block.warp().sync();  // the slots that are written are no longer read
+      keep(i, j, count, offset, block, sh, waiting);
       block.warp().sync();
-      int k = 0;
-      MBIRK_KEEP_LOOP for (; k + batch <= waiting; k += batch)
-        add<batch>(packs, fours, sh, warp, k, columns, used, sum);
-      waiting -= k;
-      channel_weights<Views> weights;
-      index_t column = 0;
-      if (lane < waiting) {
-        weights = sh.weights(warp, k + lane);
-        column = sh.columns(warp, k + lane);
-      }
-      block.warp().sync();
-      if (lane < waiting) {
-        sh.weights(warp, lane) = weights;
-        sh.columns(warp, lane) = column;
+      auto const add_batches = [&](auto list) MBIRK_FLAT {
+        MBIRK_KEEP_LOOP while (waiting[list] >= batch) {
+          waiting[list] -= batch;
+          add<batch>(list, packs, fours, sh, warp, waiting[list], columns, used, sum);
+        }
+      };
+      // In lines of their own, because the predictor tells loops apart by these.
+      add_batches(simd::constant<0>());
+      if constexpr (lists > 1) {
+        add_batches(simd::constant<1>());
+        add_batches(simd::constant<2>());
       }
     });
     block.warp().sync();
-    MBIRK_KEEP_LOOP for (int k = 0; k < waiting; ++k) add<1>(packs, fours, sh, warp, k, columns, used, sum);
+    simd::static_for<lists>([&](auto list) MBIRK_FLAT {
+      MBIRK_KEEP_LOOP for (int k = 0; k < waiting[list]; ++k)
+        add<1>(list, packs, fours, sh, warp, k, columns, used, sum);
+    });
     index_t index_of_sum = 0;
-    if constexpr (Epilogue::leaves_sums) index_of_sum = sh.columns(warp, slot_of_sum);
+    if constexpr (Epilogue::leaves_sums) index_of_sum = sh.columns(warp, lists * slots);
     store(packs, fours, own, chunk, used, index_of_sum, sum);
   }
 
@@ -162,41 +169,59 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
     else return at_chunk;
   }
 
-  /// Appends those of 32 pixels that reach the channels to the pixels of the warp. Returns their number.
+  /// View `number` of a warp. One that does not exist has no weights.
+  MBIRK_INLINE view_of_warp load_view(place const& own, int number) const noexcept {
+    auto const view = I::load_value(views + (own.view + min(number, own.views - 1)));
+    double const middle = static_cast<double>(own.channel) + 0.5 * (gather_channels - 1);
+    return {view.row_step, view.col_step, view.edge + 0.5 * (view.width - 1) - middle, static_cast<float>(view.width),
+            number < own.views ? view.chord : 0.0f};
+  }
+
+  /// Appends those of 32 pixels that reach the channels to the lists.
   template <class Block>
-  MBIRK_INLINE int keep(place const& own, wide i, wide j, int count, index_t offset, Block const& block,
-                        shared<Block>& sh, int waiting) const noexcept {
-    auto any = I::constant(0);
-    channel_weights<Views> weights;
+  MBIRK_INLINE void keep(wide i, wide j, int count, index_t offset, Block const& block,
+                         shared<Block>& sh, int (&waiting)[lists]) const noexcept {
+    typename I::pack any[sets];
+    four_weights weights[sets];
+    simd::static_for<sets>([&](auto s) MBIRK_FLAT { any[s] = I::constant(0); });
     simd::static_for<Views>([&](auto v) MBIRK_FLAT {
-      auto const view = I::load_value(views + (own.view + min<int>(v, own.views - 1)));
+      view_of_warp const view = sh.views(block.warp_rank(), v);
       auto const distance = I::to_pack(
-          fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(own.origin(view)))));
-      auto const width = I::broadcast(static_cast<float>(view.width)),
-          chord = I::broadcast(v < own.views ? view.chord : 0.0f) * I::first_lanes(count);
+          fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(view.origin))));
+      auto const width = I::broadcast(view.width), chord = I::broadcast(view.chord);
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
         auto const weight =
             chord * definition::overlap(distance + I::constant(0.5 * (gather_channels - 1) - t), width);
-        weights.of[v][t] = I::element(weight);
-        any = any + weight;
+        weights[set_of(t)].of[sum_of(v, t)] = I::element(weight);
+        any[set_of(t)] = any[set_of(t)] + weight;
       });
     });
-    unsigned const found = I::where(I::constant(0) < any), before = (1u << block.warp().lane()) - 1;
-    if (found & (before + 1)) {
-      int const warp = block.warp_rank(), at = waiting + mbirk::detail::bit_count(found & before);
-      sh.weights(warp, at) = weights;
-      sh.columns(warp, at) = offset * static_cast<index_t>(sizeof(float));
-    }
-    return mbirk::detail::bit_count(found);
+    unsigned const listed = count < warp_lanes ? (1u << count) - 1 : ~0u, own_bit = 1u << block.warp().lane();
+    unsigned reached[sets];
+    simd::static_for<sets>([&](auto s) MBIRK_FLAT { reached[s] = I::where(I::constant(0) < any[s]) & listed; });
+    int slot = -1;
+    simd::static_for<lists>([&](auto list) MBIRK_FLAT {
+      unsigned found = reached[first_set(list)];
+      if constexpr (lists > 1) found &= list == 1 ? reached[1] : ~reached[1 - first_set(list)];
+      if (found & own_bit)
+        slot = list * slots + waiting[list] + mbirk::detail::bit_count(found & (own_bit - 1));
+      waiting[list] += mbirk::detail::bit_count(found);
+    });
+    if (slot < 0) return;
+    int const warp = block.warp_rank();
+    sh.columns(warp, slot) = offset * static_cast<index_t>(sizeof(float));
+    simd::static_for<sets>([&](auto s) MBIRK_FLAT {
+      if (reached[s] & own_bit) sh.weights(warp, slot + s * slots) = weights[s];
+    });
   }
 
-  /// Adds pixels k .. k + N - 1 of a warp.
-  template <int N, class Packs, class Fours, class Shared, class Columns>
-  MBIRK_INLINE void add(Packs packs, Fours, Shared& sh, int warp, int k, Columns columns, int used,
+  /// Adds N pixels of a list, from the k-th slot on.
+  template <int N, class List, class Packs, class Fours, class Shared, class Columns>
+  MBIRK_INLINE void add(List list, Packs packs, Fours, Shared& sh, int warp, int k, Columns columns, int used,
                         sums<Packs>& sum) const noexcept {
     pack value[N][Packs::max_value];
     simd::static_for<N>([&](auto n) MBIRK_FLAT {
-      index_t const offset = sh.columns(warp, k + n);
+      index_t const offset = sh.columns(warp, list * slots + k + n);
       auto const column = bytes_after(columns, offset);
       if constexpr (Fours::value) {
         B::load_own_four(column, value[n]);
@@ -208,10 +233,13 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
       }
     });
     simd::static_for<N>([&](auto n) MBIRK_FLAT {
-      channel_weights<Views> const weights = sh.weights(warp, k + n);
-      simd::static_for<all_sums>([&](auto m) MBIRK_FLAT {
-        pack const weight = B::broadcast(weights.of[m / gather_channels][m % gather_channels]);
-        packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = fma(weight, value[n][p], sum[m][p]); });
+      simd::static_for<last_set(list) - first_set(list) + 1>([&](auto m) MBIRK_FLAT {
+        constexpr int s = first_set(List::value) + m;
+        four_weights const weights = sh.weights(warp, (list + s) * slots + k + n);
+        simd::static_for<4>([&](auto e) MBIRK_FLAT {
+          pack const weight = B::broadcast(weights.of[e]);
+          packs.each([&](auto p) MBIRK_FLAT { sum[s][e][p] = fma(weight, value[n][p], sum[s][e][p]); });
+        });
       });
     });
   }
@@ -224,19 +252,19 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
       if (v >= own.views) return;
       auto total = B::no_sum();
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        constexpr int m = v * gather_channels + t;
+        auto& of_channel = sum[set_of(t)][sum_of(v, t)];
         if (own.channel + t >= shape.channels) return;
         index_t const at = shape.offset(chunk, own.view + v) + (own.channel + t + guard_channels) * shape.width;
         auto row = B::constant(0);
         if constexpr (Fours::value) {
           bool const mine = 4 * I::element(I::iota()) < used;
-          packs.each([&](auto p) MBIRK_FLAT { sum[m][p] = mine ? sum[m][p] : B::constant(0); });
-          epilogue.of_four(at, sum[m], row);
-          if constexpr (Epilogue::stores) B::store_four(sinogram + at, sum[m]);
+          packs.each([&](auto p) MBIRK_FLAT { of_channel[p] = mine ? of_channel[p] : B::constant(0); });
+          epilogue.of_four(at, of_channel, row);
+          if constexpr (Epilogue::stores) B::store_four(sinogram + at, of_channel);
         } else {
           packs.each([&](auto p) MBIRK_FLAT {
             index_t const pack_at = at + p * B::lanes;
-            pack const result = epilogue.of_pack(pack_at, sum[m][p], row);
+            pack const result = epilogue.of_pack(pack_at, of_channel[p], row);
             if constexpr (Epilogue::stores) B::store(sinogram + pack_at, result);
           });
         }
@@ -254,15 +282,19 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
   using wide = typename I::wide;
   template <class Block> using shared = typename base::template shared<Block>;
 
-  // Bounding boxes of the groups, and of sets of them (group_bounds).
-  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;
+  group_boxes<I> boxes;
   device_span<pixel_group> groups;
 
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
+      auto const reach_view = [&](int number, int first, int count) MBIRK_FLAT {
+        view_of_warp const view = sh.views(block.warp_rank(), number);
+        double const reach = 0.5 * (gather_channels - 1) + 0.5 * (static_cast<double>(view.width) + 1);
+        return boxes.near(first, count, view.origin, view, reach);
+      };
       auto const reach = [&](int first, int count) MBIRK_FLAT {
-        unsigned const reached = boxes_that_reach(own, own.view, first, count);
-        return own.views > 1 ? reached | boxes_that_reach(own, own.view + 1, first, count) : reached;
+        unsigned const reached = reach_view(0, first, count);
+        return own.views > 1 ? reached | reach_view(1, first, count) : reached;
       };
       visit_sets_of_groups(static_cast<int>(groups.size()), reach, [&](int g, unsigned reached) MBIRK_FLAT {
         visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
@@ -271,23 +303,6 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
         });
       });
     });
-  }
-
- private:
-  /// Bit mask of the boxes g .. g + 31, of which `count` exist, that can reach this warp's channels (conservative).
-  MBIRK_INLINE unsigned boxes_that_reach(typename base::place const& own, index_t number, int g,
-                                         int count) const noexcept {
-    auto const view = I::load_value(this->views + number);
-    double const origin = own.origin(view), reach = 0.5 * (gather_channels - 1) + 0.5 * (view.width + 1);
-    double const half_row = 0.5 * view.row_step, half_col = 0.5 * view.col_step;
-    wide const row_half = I::broadcast(half_row), col_half = I::broadcast(half_col);
-    wide const middle = fma(I::to_wide(I::load_ints(doubled_row_center + g)), row_half,
-                            fma(I::to_wide(I::load_ints(doubled_col_center + g)), col_half, I::broadcast(origin)));
-    wide const spread = abs(I::to_wide(I::load_ints(row_extent + g)) * row_half) +
-        abs(I::to_wide(I::load_ints(col_extent + g)) * col_half);
-    auto const none = I::constant(0), one = I::first_lanes(count);
-    return I::where(none < one * I::to_pack(select(abs(middle) < spread + I::broadcast(reach), I::broadcast(1.0),
-                                                   I::broadcast(0.0))));
   }
 };
 

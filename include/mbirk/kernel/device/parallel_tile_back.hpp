@@ -151,10 +151,6 @@ template <class B> struct parallel_tile_back : parallel_back_arrays<B> {
   }
 
   /// Whether a lane has four neighbouring slices, so that one access loads all packs of a channel.
-  template <class Packs>
-  static constexpr bool four_slices = Packs::max_value == 4 && requires(pack (&x)[4]) {
-    B::load_four(static_cast<float const*>(nullptr), x);
-  };
 
   /// Calls f(sums of a pixel, its voxel column) for the pixels of a warp that are planned.
   template <class Packs, class F>
@@ -179,7 +175,7 @@ template <class B> struct parallel_tile_back : parallel_back_arrays<B> {
     if (zero) return;
     index_t const used = this->shape.used(chunk);
     each_pixel<Packs>(tile, chunk, octant, warp, sum, [&](auto& of_pixel, auto column) MBIRK_FLAT {
-      if constexpr (four_slices<Packs>) {
+      if constexpr (four_slices<B, Packs>) {
         B::load_four(column, of_pixel, used);
       } else {
         packs.each([&](auto i) MBIRK_FLAT {
@@ -194,7 +190,7 @@ template <class B> struct parallel_tile_back : parallel_back_arrays<B> {
                                sums<Packs>& sum) const noexcept {
     index_t const used = this->shape.used(chunk);
     each_pixel<Packs>(tile, chunk, octant, warp, sum, [&](auto& of_pixel, auto column) MBIRK_FLAT {
-      if constexpr (four_slices<Packs>) {
+      if constexpr (four_slices<B, Packs>) {
         B::store_four(column, of_pixel, used);
       } else {
         packs.each([&](auto i) MBIRK_FLAT {
@@ -207,7 +203,7 @@ template <class B> struct parallel_tile_back : parallel_back_arrays<B> {
   template <class Packs>
   static MBIRK_INLINE void load_channel(Packs packs, typename B::template cursor<float const> from,
                                         pack (&channel)[Packs::max_value]) noexcept {
-    if constexpr (four_slices<Packs>) B::load_four(from, channel);
+    if constexpr (four_slices<B, Packs>) B::load_four(from, channel);
     else packs.each([&](auto i) MBIRK_FLAT { channel[i] = B::load(from + i * B::lanes); });
   }
 
