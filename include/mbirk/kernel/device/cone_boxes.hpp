@@ -10,7 +10,7 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// A view as seen by a warp that owns gather_channels channels of it. At pixel (i, j), in float32:
+/// A view for a warp that owns gather_channels of its channels, in float32. The place and the depth of pixel (i, j) are
 /// x'/delta_c = origin + 2 row i + 2 col j and depth + 2 depth_row i + 2 depth_col j (definition/footprint.hpp).
 struct alignas(16) cone_view_of_warp {
   float origin, row, col;
@@ -28,28 +28,28 @@ struct alignas(16) cone_view_of_warp {
                  x = definition::column_x(g, 0.0, at.column_shift) * inverse_pitch,
                  y = definition::row_y(g, 0.0, at.row_shift) * inverse_pitch,
                  channel_angle = g.delta_det_channel * g.inverse_detector_dist;
-    auto const is = [](float& to, double value) { to = static_cast<float>(value); };
-    is(origin, c * x - s * y);
-    is(row, -0.5 * s * y_side);
-    is(col, 0.5 * c * x_side);
-    is(depth, g.inverse_magnification - (s * x + c * y) * channel_angle);
-    is(depth_row, -0.5 * c * y_side * channel_angle);
-    is(depth_col, -0.5 * s * x_side * channel_angle);
-    is(across_x, abs(c) * x_side);
-    is(along_x, abs(s) * x_side);
-    is(across_y, abs(c) * g.side_extent * inverse_pitch);
-    is(along_y, abs(s) * g.side_extent * inverse_pitch);
-    is(tangent, channel_angle);
-    is(inverse_tangent, channel_angle > 0 ? 1 / channel_angle : 0.0);
+    auto const set = [](float& to, double value) { to = static_cast<float>(value); };
+    set(origin, c * x - s * y);
+    set(row, -0.5 * s * y_side);
+    set(col, 0.5 * c * x_side);
+    set(depth, g.inverse_magnification - (s * x + c * y) * channel_angle);
+    set(depth_row, -0.5 * c * y_side * channel_angle);
+    set(depth_col, -0.5 * s * x_side * channel_angle);
+    set(across_x, abs(c) * x_side);
+    set(along_x, abs(s) * x_side);
+    set(across_y, abs(c) * g.side_extent * inverse_pitch);
+    set(along_y, abs(s) * g.side_extent * inverse_pitch);
+    set(tangent, channel_angle);
+    set(inverse_tangent, channel_angle > 0 ? 1 / channel_angle : 0.0);
     double const middle =
         definition::detector_cell(0.0, g.det_channel_offset, g.delta_det_channel, g.channels) - channel;
-    is(centre, middle);
-    // At most 16 roundings by 2^-24 of terms that are at most these: of numbers above, and in the operations below.
+    set(centre, middle);
+    // A place and a depth are sums of such terms, with at most 16 roundings by 2^-24 of each.
     double const rounding = 0x1p-20, rows = static_cast<double>(g.recon_rows), cols = static_cast<double>(g.recon_cols);
-    is(place_error, rounding * (abs(c * x) + abs(s * y) + abs(s) * y_side * rows + abs(c) * x_side * cols));
-    is(depth_error, rounding * (g.inverse_magnification + (abs(s * x) + abs(c * y) + abs(c) * y_side * rows +
-                                                           abs(s) * x_side * cols) * channel_angle));
-    is(centre_error, rounding * (abs(middle) + 1));
+    set(place_error, rounding * (abs(c * x) + abs(s * y) + abs(s) * y_side * rows + abs(c) * x_side * cols));
+    set(depth_error, rounding * (g.inverse_magnification + (abs(s * x) + abs(c * y) + abs(c) * y_side * rows +
+                                                            abs(s) * x_side * cols) * channel_angle));
+    set(centre_error, rounding * (abs(middle) + 1));
   }
 };
 
