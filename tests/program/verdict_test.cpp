@@ -161,11 +161,11 @@ TEST(Verdict, OtherGpusAreAddedWhenTheyAreNamed) {
   for (auto const* name : {"A100", "RTX 4090"}) {
     ASSERT_TRUE(on.contains(name));
     EXPECT_EQ(on[name]["source"], "predicted");
-    EXPECT_NE(on[name]["seconds"][1], on["H100"]["seconds"][1]);
     EXPECT_GT(on[name]["joules"], 0.0);
   }
-  // So little work is bound by latency, and an A100 has the lower clock. That of an RTX 4090 is higher.
+  // So little work is bound by latency: the clock of an A100 is lower than that of an H100, that of an RTX 4090 higher.
   EXPECT_GT(on["A100"]["seconds"][1], on["H100"]["seconds"][1]);
+  EXPECT_LT(on["RTX 4090"]["seconds"][1], on["H100"]["seconds"][1]);
   // Data sheets: 19.5 and 82.6 Tflops.
   EXPECT_NEAR(block["devices"]["A100"]["flops per second"]["value"], 19.5e12, 0.1e12);
   EXPECT_NEAR(block["devices"]["RTX 4090"]["flops per second"]["value"], 82.6e12, 0.1e12);

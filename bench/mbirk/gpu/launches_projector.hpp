@@ -1,4 +1,4 @@
-// What the launches of projections in parallel beam and in cone beam have in common.
+// Helpers that the launches of projections in parallel beam and in cone beam share, and the functions for both.
 #pragma once
 
 #include <algorithm>
