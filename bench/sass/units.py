@@ -48,6 +48,8 @@ class Sources:
         while end < len(whole):
             c = whole[end]
             depth += (c in "({[") - (c in ")}]")
+            if depth < 0:
+                raise Mismatch(f"{path}: '{text}' is not the beginning of a statement: change bench/sass/units.json")
             grouped = grouped or c in "({["
             # A statement ends with its semicolon, or with the brace that closes its body.
             if depth == 0 and grouped and (c == ";" or (c == "}" and whole[begin:].startswith("for ("))):
@@ -60,9 +62,10 @@ class Unit:
     def __init__(self, name, depth, lines=None, rest=False):
         self.name, self.depth, self.lines, self.rest = name, depth, lines, rest
 
-    def covers(self, instruction):
+    def depth_of(self, instruction):
+        """How many calls are inlined between the instruction and the lines; None if it is in none of them."""
         path, first, last = self.lines
-        return any(first <= n <= last and p.endswith(path) for p, n in instruction.places)
+        return next((k for k, (p, n) in enumerate(instruction.places) if first <= n <= last and p.endswith(path)), None)
 
 
 def mark_rare(blocks, sources, rare):
@@ -119,15 +122,52 @@ def mark_copies(blocks):
             second.cold = True
 
 
-def unit_of(block, units):
-    here = [u for u in units if u.depth == len(block.loops)]
-    cases = [u for u in here if u.lines]
-    votes = collections.Counter({u: sum(map(u.covers, block.instructions)) for u in cases})
+def case_of(block, units):
+    """The case that most instructions of a block belong to, or None."""
+    cases = [u for u in units if u.depth == len(block.loops) and u.lines]
+    votes = collections.Counter()
+    for instruction in block.instructions:
+        # The innermost lines: the compiler may say that a function was called where a similar one was.
+        depths = {u: depth for u in cases if (depth := u.depth_of(instruction)) is not None}
+        if depths:
+            votes[min(depths, key=depths.get)] += 1
     if votes:
         best, number = votes.most_common(1)[0]
         if 2 * number > len(block.instructions):
             return best
-    return next((u for u in here if not u.lines), None)
+    return None
+
+
+def units_of(blocks, units):
+    """{block: unit} of the blocks that belong to one. What the compiler has moved in front of the decision between two
+    cases runs in both, so that it belongs to the unit that contains them."""
+    cases = {b: case_of(block, units) for b, block in enumerate(blocks) if not block.cold}
+
+    def leads(start, end, headers):
+        """Whether a way leads from a block to another in the same pass through the loops with these headers."""
+        work, seen = [start], set(headers)
+        while work:
+            b = work.pop()
+            if b == end:
+                return True
+            if b not in seen:
+                seen.add(b)
+                work += blocks[b].next
+        return False
+
+    def decides(b):
+        """Whether a block leads to two cases of its own loop, one of which it seems to belong to."""
+        ways = [n for n in blocks[b].next if cases.get(n) is not None and blocks[n].loops == blocks[b].loops]
+        return len(ways) == 2 and cases[ways[0]] != cases[ways[1]] and cases[b] in (cases[n] for n in ways) and not any(
+            leads(start, end, blocks[b].loops) for start, end in (ways, ways[::-1]))
+
+    found = {}
+    for b, case in cases.items():
+        if case is None or decides(b):
+            case = next((u for u in units if u.depth == len(blocks[b].loops) and not u.lines), None)
+        if case is not None:
+            found[b] = case
+    return found
 
 
 def plain(cost):
@@ -155,18 +195,18 @@ def by_variant(function, spec, sources, rare):
              for u in spec["units"]]
     outer = min(u.depth for u in units)
     regions = collections.defaultdict(lambda: collections.defaultdict(list))
-    for block in blocks:
-        if block.cold or len(block.loops) < outer:
-            continue
-        unit = unit_of(block, units)
-        if unit:
-            regions[block.loops[outer - 1] if "variant" in spec else None][unit.name] += block.instructions
+    for b, unit in units_of(blocks, units).items():
+        block = blocks[b]
+        regions[block.loops[outer - 1] if "variant" in spec else None][unit.name] += block.instructions
     marker = spec.get("variant")
     variants = {}
     for code in regions.values():
         # One after another, as a warp runs them: loads of successive blocks wait together.
         costs = {name: disassembly.costs(instructions) for name, instructions in code.items()}
         share_merged(costs, spec.get("merged", {}))
+        for u in spec["units"]:  # one of these copies runs
+            if u["name"] in costs and "copies" in u:
+                costs[u["name"]] = collections.Counter({k: n / u["copies"] for k, n in costs[u["name"]].items()})
         if not marker:
             variants[""] = {unit: plain(c) for unit, c in costs.items()}
             continue

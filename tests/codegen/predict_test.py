@@ -127,6 +127,44 @@ class Planted(unittest.TestCase):
             units.mark_copies(blocks)
             self.assertEqual([b.cold for b in blocks], [False, False, copied, False])
 
+    def test_units_by_innermost_lines_and_decisions(self):
+        """Code in front of the decision between two cases runs in both; that of a third case, or in front of a way that
+        joins the other, does not."""
+        header = "planted.hpp"
+        around = units.Unit("around", 1)
+        first, second, third = (units.Unit(name, 1, (header, line, line)) for name, line in
+                                (("first", 4), ("second", 5), ("third", 6)))
+        everything = [around, first, second, third]
+
+        def block(following, *lines):
+            made = [disassembly.Instruction("FFMA R2, R3, R4, R2", [(header, line) for line in chain])
+                    for chain in lines]
+            return types.SimpleNamespace(instructions=made, next=following, loops=[0], cold=False)
+
+        def names(*blocks):
+            return [unit.name for _, unit in sorted(units.units_of(blocks, everything).items())]
+
+        self.assertEqual(names(block([], (4, 5), (4, 5)), block([], (5, 4))), ["first", "second"])  # inlined in 5, in 4
+        first_way, second_way = block([3], (4,)), block([3], (5,))
+        self.assertEqual(names(block([1, 2], (4,)), first_way, second_way, block([], (3,))),
+                         ["around", "first", "second", "around"])
+        self.assertEqual(names(block([1, 2], (6,)), first_way, second_way, block([], (3,)))[0], "third")
+        self.assertEqual(names(block([1, 2], (4,)), block([2], (4,)), block([3], (5,)), block([], (3,)))[0], "first")
+        self.assertEqual(names(block([], (4,), (5,), (3,), (3,))), ["around"])  # no majority
+
+    def test_one_of_several_cases_of_a_statement_counts(self):
+        spec = json.loads(json.dumps(SPEC))
+        spec["units"][2]["copies"] = 3
+        sources = units.Sources(self.folder.name)
+        made = units.by_variant(self.function, spec, sources, re.compile("load_partial"))["1"]
+        self.assertEqual(made["three"]["FFMA"], 1)
+        self.assertEqual(made["two"], self.units()["two"])
+
+    def test_a_text_that_begins_no_statement_is_an_error(self):
+        sources = units.Sources(self.folder.name)
+        with self.assertRaisesRegex(units.Mismatch, "not the beginning of a statement"):
+            sources.extent("kernel/device/planted.hpp", "tap < taps; ++tap")
+
     def test_merged_cases_share_their_costs(self):
         """Units share the costs of one if the compiler gives the code of two statements the lines of one."""
         merged = {"two taps": {"LDG": 25, "issue": 50}}

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "mbirk/definition/cone.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/kernel/device/block_sort.hpp"
+#include "mbirk/kernel/device/staged_resample.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/multiaxis.hpp"
 #include "mbirk/projector/parallel.hpp"
@@ -137,18 +140,38 @@ TEST(OnDevice, ForwardProjectionOfManyGroups) {
   compare(cone_scan(with_many_pixels(cone_geometry::typical_scan(shape))));
   compare(mbirk::scan<multiaxis_geometry>(with_many_pixels(multiaxis_geometry::typical_scan(shape))));
 }
+/// Whether a warp tests none of the cells that it loads for a pixel in the middle.
+bool all_exist_for_middle(cone_scan const& s, bool forward) {
+  auto const& g = s.geometry();
+  auto const& at = s.positions()[0];
+  auto const f = definition::make_cone_footprint(
+      g, at.cosine, at.sine, definition::column_x(g, 0.5 * static_cast<double>(g.recon_cols), at.column_shift),
+      definition::row_y(g, 0.5 * static_cast<double>(g.recon_rows), at.row_shift));
+  double const edge = definition::first_row_edge(g, f, at.z_shift), width = f.row_width;
+  auto const line = forward ? kernel::make_line(-edge / width, 1 / width, 1) : kernel::make_line(edge, width, 1);
+  auto const packs = static_cast<int>(ceil_div(forward ? g.rows : g.slices, index_t{warp_lanes}));
+  return kernel::all_cells_exist(line, packs, static_cast<std::int32_t>(forward ? g.slices : g.rows));
+}
 // Warps have the most packs of rows and of slices that they can have, or the rows and slices are in two pieces, the
-// second of which is shorter.
+// second of which is shorter. In the last ones, the rows of a warp only meet slices that exist, or the other way round,
+// with steps below and above one.
 TEST(OnDevice, ConeBeamInPieces) {
   using forward_kernel = kernel::cone_gather_sums<decltype(one_thread)::backend>;
   using back_kernel = kernel::cone_block_back<decltype(one_thread)::backend, 1, false>;
   constexpr index_t most_rows = forward_kernel::most_packs * warp_lanes,
                     most_slices = back_kernel::most_packs * warp_lanes;
-  for (auto const& [rows, slices] : {std::pair{most_rows, most_slices}, {most_rows + 3, most_slices + 35}}) {
-    SCOPED_TRACE(rows);
+  struct size { index_t rows, slices; double enlarged; };
+  for (auto const& [rows, slices, enlarged] : {size{most_rows, most_slices, 1}, {most_rows + 3, most_slices + 35, 1},
+                                               {70, 300, 0.6}, {70, 300, 1.6}, {300, 70, 0.6}, {300, 70, 1.6}}) {
+    SCOPED_TRACE(std::to_string(rows) + ' ' + std::to_string(enlarged));
     auto p = cone_geometry::typical_scan({3, rows, 9});
     p.recon_shape = {5, 9, slices};
+    p.delta_voxel = enlarged * cone_scan(p).geometry().delta_x;
     auto const s = cone_scan(p);
+    if (enlarged != 1) {
+      EXPECT_EQ(all_exist_for_middle(s, true), rows < slices);
+      EXPECT_EQ(all_exist_for_middle(s, false), slices < rows);
+    }
     auto const x = random_array<3>(s.recon_shape(), 1), y = random_array<3>(s.sinogram_shape(), 2);
     auto const pixels = some_pixels(s, 23, 3);
     array<3> sinogram(s.sinogram_shape()), recon(s.recon_shape());

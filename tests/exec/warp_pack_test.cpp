@@ -47,6 +47,21 @@ TEST(WarpPack, NothingElseOrdersStores) {
   for (std::uint64_t seed = 1; seed < 6; ++seed) EXPECT_GT(wrong_lanes<false>(seed), 0);
 }
 
+TEST(WarpPack, SaturatedFmaIsRoundedOnceAndCutOff) {
+  auto const result = [](float a, float b, float c) {
+    return B::element(saturated_fma(B::pack(a), B::pack(b), B::pack(c)));
+  };
+  EXPECT_EQ(result(0.5f, 0.5f, 0.25f), 0.5f);
+  EXPECT_EQ(result(3, 0.5f, 0), 1.0f);
+  EXPECT_EQ(result(3, 0.5f, -1.75f), 0.0f);
+  EXPECT_EQ(result(1, 1, 0), 1.0f);
+  EXPECT_EQ(result(1, 1, -1), 0.0f);
+  EXPECT_EQ(result(NAN, 1, 0), 0.0f);
+  EXPECT_EQ(result(INFINITY, 1, 0), 1.0f);
+  float const a = 1 + 0x1p-12f;  // whose square has 25 bits
+  EXPECT_EQ(result(a, a, -1), 0x1p-11f + 0x1p-24f);
+}
+
 /// Numbers of all magnitudes that a division keeps normal.
 std::vector<float> some_numbers(unsigned seed) {
   std::mt19937 engine(seed);

@@ -1,6 +1,7 @@
 // The weights of a group of pixels, in float over packs, against the footprints of the definition in double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -32,6 +33,16 @@ double defined_weight(parallel_scan const& s, index_t view, index_t i, index_t j
   auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, static_cast<double>(j)),
                                                 definition::row_y(g, static_cast<double>(i)));
   return f.chord * definition::overlap(f.centre - static_cast<double>(channel), f.width);
+}
+
+TEST(Overlap, IsAShareOfItsLargestValue) {
+  for (double const width : {1e-6, 0.3, 1.0, 1.4, 7.3}) {
+    double const unit = std::min(1.0, width);
+    for (double distance = -5; distance <= 5; distance += 0.05)
+      ASSERT_NEAR(unit * definition::overlap_share(distance / unit, 0.5 * (width + 1) / unit),
+                  definition::overlap(distance, width), 1e-15)
+          << width << ' ' << distance;
+  }
 }
 
 // All passes of a view together give each channel its weight, once; taps beside the detector fall into the guards.

@@ -9,6 +9,7 @@
 
 namespace mbirk::test {
 
+double error_of_roots() { return 0; }
 recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                     view<float, 3> recon, recon_options const& o, int threads) {
   return std::visit([&](auto const& scan) { return mbirk::recon(on_host(threads), scan, sinogram, weights, recon, o); },

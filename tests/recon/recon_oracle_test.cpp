@@ -116,9 +116,13 @@ struct ReconOracle : ::testing::TestWithParam<oracle_case> {};
 /// products, here up to 7 x 3 x 3 or 16 x 2 x 3 or 33 x 3, with independent roundings, so its error is 10 of them, and
 /// later steps inherit it: 30 after three iterations, 1.8e-6 of the largest voxel. The numbers of the record are sums
 /// over all voxels. The error sinogram is the small remainder of y - A x, so its scale is that of w y.
+///
+/// On a device, a product of cone beam also contains a secant, an approximate root, whose error is two roundings: three
+/// in all, 5.4e-6. With roots that are off by as much as that, the emulated device is off by 2.2e-6 in the worst case,
+/// and by 1.0e-6 if they are rounded.
 TEST_P(ReconOracle, EveryIteration) {
   auto const& p = GetParam().problem;
-  constexpr double allowed = 2e-6;
+  double const allowed = 2e-6 * (std::holds_alternative<parallel_scan>(p.scan) ? 1 : 1 + error_of_roots());
   system_matrix const a(p.scan);
   vcd_oracle const expected(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(),
                             p.start.data, p.options, p.prox_input ? p.prox_input->data : std::vector<float>());

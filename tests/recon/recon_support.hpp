@@ -17,6 +17,8 @@ recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optio
 recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
                        std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
                        int threads = 1);
+/// Error of an approximate square root in these operations, in roundings (2^-24, relative); 0 if it is rounded.
+double error_of_roots();
 
 /// Everything that a run needs; start is the initial image unless the options name another.
 struct vcd_problem {

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <utility>
 
 #include "gpu/launches_projector.hpp"
+#include "mbirk/definition/cone.hpp"
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/kernel/device/cone_block_back.hpp"
 #include "mbirk/kernel/device/cone_gather.hpp"
@@ -12,6 +14,38 @@
 
 namespace mbirk::program::gpu {
 namespace {
+
+/// Share of the pixels and pieces whose source cells all exist (kernel/device/staged_resample.hpp), among those that
+/// stage any. It is taken to be the same for footprints of every width.
+/// @param all_stage  whether those stage cells, too, that meet none that exists
+/// @param line       line(edge, width, first): start and step of a pixel whose slice 0 covers `width` rows from `edge`
+///                   on, for a piece that begins with the destination `first`
+template <std::derived_from<cone_geometry> Geometry, class Line>
+double share_inside(scan<Geometry> const& s, visited const& seen, kernel::pack_pieces const& pieces, index_t cells,
+                    bool all_stage, Line const& line) {
+  constexpr index_t looked_at = 4096;  // in every view that is looked at; neighbouring pixels are alike
+  index_t const pixels_apart = std::max<index_t>(1, seen.plan.pixels / looked_at);
+  auto const& g = s.geometry();
+  double inside = 0, all = 0;
+  for (auto const v : seen.views) {
+    auto const& at = s.positions()[v];
+    for (index_t k = 0; k < seen.plan.pixels; k += pixels_apart) {
+      auto const pixel = static_cast<std::size_t>(k);
+      auto const f = footprint_at(g, at, seen.plan.rows[pixel], seen.plan.cols[pixel]);
+      double const edge = definition::first_row_edge(g, f, at.z_shift);
+      for (index_t p = 0; p < pieces.count(); ++p) {
+        auto const [start, step] = line(edge, f.row_width, real(pieces.first(p)));
+        auto const of_piece = kernel::make_line(start, step, 1);
+        int const packs = pieces.packs_of(p);
+        bool const meets = start < real(cells) && start + step * packs * lanes > 0;
+        if (of_piece.form == kernel::resample_form::general || !(meets || all_stage)) continue;
+        all += 1;
+        inside += kernel::all_cells_exist(of_piece, packs, static_cast<std::int32_t>(cells));
+      }
+    }
+  }
+  return all > 0 ? inside / all : 0;
+}
 
 template <std::derived_from<cone_geometry> Geometry>
 std::vector<launch_work> cone_gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed,
@@ -34,7 +68,14 @@ std::vector<launch_work> cone_gather(scan<Geometry> const& s, std::vector<std::i
     work.units.emplace_back(unit, count);
     if (g.curved) work.units.emplace_back(std::string("curved ") + unit, count);
   };
-  work.units = {{"hit", each * found.hits}, {"two", each * found.two}, {"three", each * found.three}};
+  double const inside = share_inside(s, seen, pieces, g.slices, false, [](double edge, double width, double row) {
+    return std::pair((row - edge) / width, 1 / width);
+  });
+  work.units = {{"hit", each * found.hits},
+                {"inside", inside * each * found.hits},
+                {"at the ends", (1 - inside) * each * found.hits},
+                {"two", each * found.two},
+                {"three", each * found.three}};
   double const widest = detail::widest_cone_footprint(s), pixels = real(listed.size()), channels = real(g.channels);
   if (!listed.empty() && detail::sorts_pixels(shape, std::ssize(listed)) && std::isfinite(widest)) {
     work.kernel = list_kernel("cone_list_gather", epilogue);
@@ -89,15 +130,26 @@ launch_work cone_back(scan<Geometry> const& s, std::vector<std::int32_t> const& 
                              {"window", warps * std::ceil(views / warps_of_block)},
                              {"view", warps * views},
                              {"pixel", each * pixels},
-                             {unit ? "ones, two" : "two", each * forms[0]},
-                             {unit ? "ones, three" : "three", each * forms[1]}},
+                             {"addition", each * pixels}},
                    .l2_bytes = unit ? 0 : each * channels * rows * 4,
                    .memory_bytes = 4 * real((unit ? 0 : shape.size()) + seen.plan.pixels * g.slices)};
   set_last_piece(work, pieces);
   if (g.curved) work.units.emplace_back("curved window", warps * std::ceil(views / warps_of_block));
-  if (!unit) {
-    work.units.emplace_back("two taps", each * (pixels - third_taps));
-    work.units.emplace_back("three taps", each * third_taps);
+  double const inside = share_inside(s, seen, pieces, g.rows, true, [](double edge, double width, double slice) {
+    return std::pair(edge + slice * width, width);
+  });
+  auto const divided = [&](char const* where_inside, char const* at_the_ends, double runs) {
+    work.units.emplace_back(where_inside, inside * runs);
+    work.units.emplace_back(at_the_ends, (1 - inside) * runs);
+  };
+  if (unit) {
+    divided("ones inside, two", "ones, two", each * forms[0]);
+    divided("ones inside, three", "ones, three", each * forms[1]);
+  } else {
+    work.units.emplace_back("two", each * forms[0]);
+    work.units.emplace_back("three", each * forms[1]);
+    divided("two taps inside", "two taps", each * (pixels - third_taps));
+    divided("three taps inside", "three taps", each * third_taps);
   }
   return work;
 }

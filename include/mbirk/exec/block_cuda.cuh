@@ -26,11 +26,13 @@ struct cuda_warp {
     for (int step = warp_lanes / 2; step > 0; step /= 2) x += shfl_xor(x, step);
     return x;
   }
+  static __device__ void assume_global(void const* p) { __builtin_assume(__isGlobal(p)); }
   static __device__ void count(std::int32_t* place, std::int32_t times) { atomicAdd(place, times); }
   static __device__ void prefetch(float const* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 
   static __device__ float larger(float a, float b) { return fmaxf(a, b); }
   static __device__ float smaller(float a, float b) { return fminf(a, b); }
+  static __device__ float saturated_fma(float a, float b, float c) { return __saturatef(fmaf(a, b, c)); }
 
   // Approximations of the special function unit; subnormal numbers count as 0. PTX ISA, "Floating Point Instructions".
   /// a / b within 2 ulp for 2^-126 <= |b| <= 2^126; 0 for a finite a and |b| > 2^126.

@@ -26,12 +26,17 @@ namespace mbirk::exec {
 struct emulated_warp : emulation::warp {
   static constexpr bool emulated = true;
 
+  static void assume_global(void const*) noexcept {}
   static void count(std::int32_t* place, std::int32_t times) {
     std::atomic_ref(*place).fetch_add(times, std::memory_order_relaxed);
   }
 
   static float larger(float a, float b) noexcept { return a < b ? b : a; }
   static float smaller(float a, float b) noexcept { return b < a ? b : a; }
+  static float saturated_fma(float a, float b, float c) noexcept {
+    float const x = std::fma(a, b, c);
+    return x > 0 ? smaller(x, 1) : 0;
+  }
 
   // Approximations with errors up to the bounds of a device (docs/devices.md), the same for equal operands.
   static float divide(float a, float b) noexcept { return perturbed(a / b, 2); }

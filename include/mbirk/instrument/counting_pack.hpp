@@ -300,6 +300,7 @@ template <class Fast, class Native = Fast> struct counted {
     note_scattered(c, index, lanes, mine);
     return pack(Fast::gather_where(c.pointer(), index.v, mine));
   }
+  template <class T> static MBIRK_HOST_INLINE counted_cursor<T> in_global_memory(counted_cursor<T> c) { return c; }
   template <class T>
   static MBIRK_HOST_INLINE void gather_two(counted_cursor<T> c, ints index, pack& first, pack& second) {
     note_elements_by_call<false>(c + Fast::element(index.v), 2);

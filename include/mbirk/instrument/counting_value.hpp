@@ -97,6 +97,12 @@ template <class Fast, class V, number T> struct counted_value {
   {
     return ticked<operation::min_max>(min_number(a.v, b.v));
   }
+  friend MBIRK_HOST_INLINE counted_value saturated_fma(counted_value a, counted_value b, counted_value c)
+    requires requires { saturated_fma(a.v, b.v, c.v); }
+  {
+    tick<Fast, T, operation::fma>();
+    return ticked<operation::min_max>(saturated_fma(a.v, b.v, c.v));
+  }
   friend MBIRK_HOST_INLINE counted_value sqrt(counted_value a) { return ticked<operation::sqrt>(sqrt(a.v)); }
   friend MBIRK_HOST_INLINE counted_value floor(counted_value a) { return ticked<operation::round>(floor(a.v)); }
   friend MBIRK_HOST_INLINE counted_value abs(counted_value a) { return ticked<operation::absolute>(abs(a.v)); }

@@ -3,7 +3,7 @@
 
 #include <concepts>
 
-#include "mbirk/kernel/shared/error_sinogram.hpp"
+#include "mbirk/kernel/shared/step.hpp"
 #include "mbirk/projector/detail.hpp"
 
 namespace mbirk::detail {

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "mbirk/kernel/shared/axpy_projection.hpp"
 #include "mbirk/kernel/shared/error_sinogram.hpp"
 #include "mbirk/projector/operations.hpp"
 #include "mbirk/recon/initial_fit.hpp"

@@ -12,10 +12,10 @@
 namespace mbirk::simd {
 
 /// Pack elements on a warp. W has static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), ballot(c), match(i),
-/// sync(), count(place, times), an atomic addition, and larger(a, b) and smaller(a, b) of floats, each an instruction
-/// of a device, whose result for a NaN is either operand. Its functions divide, square_root, exp2 and log2 of floats
-/// are the device's approximations (docs/devices.md has their bounds); sums, products and everything in double are
-/// rounded correctly.
+/// sync(), assume_global(p), count(place, times), an atomic addition, and of floats larger(a, b) and smaller(a, b),
+/// whose result for a NaN is either operand, and saturated_fma(a, b, c); each of these three is one instruction. Its
+/// functions divide, square_root, exp2 and log2 of floats are the device's approximations (docs/devices.md has their
+/// bounds); sums, products and everything in double are rounded correctly.
 template <class W> struct warp_ints {
   std::int32_t v;
   friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
@@ -61,6 +61,10 @@ template <class W> struct warp_floats {
   }
   friend MBIRK_INLINE warp_floats min_number(warp_floats a, warp_floats b) {
     return warp_floats(W::smaller(a.v, b.v));
+  }
+  /// a b + c, rounded once, but at least 0 and at most 1; 0 for a NaN.
+  friend MBIRK_INLINE warp_floats saturated_fma(warp_floats a, warp_floats b, warp_floats c) {
+    return warp_floats(W::saturated_fma(a.v, b.v, c.v));
   }
   friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(W::square_root(a.v)); }
   friend MBIRK_INLINE warp_floats abs(warp_floats a) { return warp_floats(std::fabs(a.v)); }
@@ -184,6 +188,12 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   /// p[index] in the lanes where `mine` holds, 0 in the others.
   static MBIRK_INLINE pack gather_where(float const* p, ints index, bool mine) {
     return pack(mine ? p[index.v] : 0.0f);
+  }
+  /// p, which points to global memory. The compiler cannot see that of a pointer that was in shared memory, and would
+  /// use slower loads.
+  static MBIRK_INLINE float const* in_global_memory(float const* p) {
+    W::assume_global(p);
+    return p;
   }
   /// The two elements from p[index] on, where index is even: one access per lane.
   static MBIRK_INLINE void gather_two(float const* p, ints index, pack& first, pack& second) {

@@ -41,9 +41,18 @@ template <class I> struct sorted_lists {
     auto const start = starts + view * bins.stride();
     std::int32_t const from = I::load_value(start + bins.begin(first)),
                        to = I::load_value(start + bins.end(first, width));
+    if (from >= to) return;
     auto const order = sorted + view * pixels;
-    for (std::int32_t k = from; k < to; k += I::lanes)
-      add(I::load_ints_within(order + k, min(static_cast<std::int32_t>(I::lanes), to - k)), to - k);
+    auto const ids_from = [&](std::int32_t k) MBIRK_FLAT {
+      return I::load_ints_within(order + k, min(static_cast<std::int32_t>(I::lanes), to - k));
+    };
+    auto next = ids_from(from);
+    for (std::int32_t k = from; k < to; k += I::lanes) {
+      auto const ids = next;
+      // Early, so that this load and the work on the pixels before overlap. The last one is in vain.
+      next = ids_from(min(k + static_cast<std::int32_t>(I::lanes), to - 1));
+      add(ids, to - k);
+    }
   }
 };
 

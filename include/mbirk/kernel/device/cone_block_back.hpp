@@ -20,15 +20,19 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Footprint of a pixel in a view, read as three 128-bit words.
+/// What a pixel takes from a view: nothing, or two or three channels; `inside` if all rows that it can meet exist. Of a
+/// sinogram of ones, which is not read, it takes their weights.
+enum class cone_reach : std::int32_t { nothing, two, three, two_inside, three_inside };
+
+/// Footprint of a pixel in a view, read as 128-bit words.
 struct alignas(16) cone_pixel {
   float weight[3];
-  std::int32_t first;  // channel, guards counted
+  cone_reach reach;
   lane_line line;
-  float square;        // squared magnification
-  std::int32_t taps;   // 0, 2 or 3
+  index_t first;  // offset of its first channel in the sinogram
+  float square;   // squared magnification
 };
-static_assert(sizeof(cone_pixel) == 48);
+static_assert(sizeof(cone_pixel) == 64);
 
 /// Voxels that a block owns: first pixel and first slice, number of pixels.
 struct owned_voxels {
@@ -113,7 +117,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
         float widest = 0;
         if (warp < views) {
           cone_pixel pixel;
-          widest = find_pixels(sh.geometry(0), sh.owned(0), I::load_value(positions + (base + warp)), tap0, pixel);
+          widest = find_pixels(sh.geometry(0), sh.owned(0), base + warp, tap0, packs, pixel);
           sh.pixels(warp, lane) = pixel;
         }
         if (lane == 0) sh.widest(warp) = widest;
@@ -135,27 +139,31 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     });
   }
 
-  /// Computes the footprint of one pixel per lane, with taps tap0, tap0 + 1 and tap0 + 2; one that does not exist has
-  /// no taps. Returns the widest footprint, in channels.
-  MBIRK_INLINE float find_pixels(cone_geometry const g, owned_voxels const voxels, view_position const& at, int tap0,
+  /// Computes the footprint of one pixel per lane in a view, with taps tap0, tap0 + 1 and tap0 + 2, for so many packs
+  /// of slices; one that does not exist takes nothing. Returns the widest footprint, in channels.
+  MBIRK_INLINE float find_pixels(cone_geometry const g, owned_voxels const voxels, index_t view, int tap0, int packs,
                                  cone_pixel& pixel) const noexcept {
-    cone_footprints<I> const footprints(g, at, voxels.slice);
+    cone_footprints<I> const footprints(g, I::load_value(positions + view), voxels.slice);
     auto const f = footprints.of(I::load_ints(rows + voxels.first), I::load_ints(cols + voxels.first));
     auto const span = clip_to_detector<I>(g, f.channel);
     // The means over rows leave out W_r.
     wide const length = Power == 1 ? f.channel.chord * f.row_width : f.channel.chord;
     cone_taps<I> const taps(g, {3, tap0, true});
     wide const place = taps.first(span.cell);
-    pixel.first = I::element(taps.index(place));
+    pixel.first = shape.offset(0, view) + I::element(taps.index(place)) * shape.width;
     if constexpr (Unit) pixel.weight[1] = pixel.weight[2] = 0;
     taps.weigh(Power, Unit, place, span.fraction, span.width, length, definition::same_type{},
                [&](int tap, wide weight) MBIRK_FLAT { pixel.weight[tap] = I::element(I::to_pack(weight)); });
-    pixel.taps = pixel.weight[2] != 0 ? 3 : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? 2 : 0;
-    if (I::element(I::iota()) >= voxels.count) pixel.taps = 0;
-
     double const start = I::element(footprints.row_edge(f)), step = I::element(f.row_width);
     pixel.line = make_line(start, step, static_cast<float>(Power == 1 ? 1 / step : step));
     pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
+    pixel.reach = pixel.weight[2] != 0                            ? cone_reach::three
+                  : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? cone_reach::two
+                                                                 : cone_reach::nothing;
+    if (I::element(I::iota()) >= voxels.count) pixel.reach = cone_reach::nothing;
+    else if (pixel.line.form != resample_form::general && pixel.reach != cone_reach::nothing &&
+             all_cells_exist(pixel.line, packs, static_cast<std::int32_t>(shape.rows)))
+      pixel.reach = pixel.reach == cone_reach::two ? cone_reach::two_inside : cone_reach::three_inside;
     return reduce_max<I>(I::to_pack(span.width));
   }
 
@@ -169,35 +177,42 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     // Not unrolled: the code for a pixel is long, and only its last step needs compile-time register indices.
     for (int q = 0; q < pixels_of_warp; ++q) {
       cone_pixel const pixel = sh.pixels(at, own + q);
-      if (pixel.taps == 0) continue;
+      if (pixel.reach == cone_reach::nothing) continue;
       pack value[Packs::max_value];
       if (pixel.line.form == resample_form::general) {
-        gather_slices<resample_form::general>(packs, pixel, view, value);
+        gather_slices<resample_form::general>(packs, pixel, value);
       } else if constexpr (Unit) {
         bool const two = pixel.line.form == resample_form::two_tap;
-        if (two) gather_slices<resample_form::two_tap>(packs, pixel, view, value);
-        else gather_slices<resample_form::three_tap>(packs, pixel, view, value);
+        if (pixel.reach >= cone_reach::two_inside) {
+          if (two) sum_ones<resample_form::two_tap>(packs, pixel, value);
+          else sum_ones<resample_form::three_tap>(packs, pixel, value);
+        } else if (two) {
+          gather_slices<resample_form::two_tap>(packs, pixel, value);
+        } else {
+          gather_slices<resample_form::three_tap>(packs, pixel, value);
+        }
       } else {
-        if (pixel.taps == 2) stage_rows<2>(packs, block, sh, pixel, view);
-        else stage_rows<3>(packs, block, sh, pixel, view);
+        if (pixel.reach == cone_reach::two_inside) stage_rows<2, true>(packs, block, sh, pixel);
+        else if (pixel.reach == cone_reach::three_inside) stage_rows<3, true>(packs, block, sh, pixel);
+        else if (pixel.reach == cone_reach::two) stage_rows<2, false>(packs, block, sh, pixel);
+        else stage_rows<3, false>(packs, block, sh, pixel);
         block.warp().sync();
         bool const two = pixel.line.form == resample_form::two_tap;
         if (two) take_slices<resample_form::two_tap>(packs, block, sh, pixel, value);
         else take_slices<resample_form::three_tap>(packs, block, sh, pixel, value);
-        block.warp().sync();  // the rows are no longer read
       }
-      multiply_secants(packs, pixel, t, value);
+      pack secant[Packs::max_value];
+      find_secants(packs, pixel, t, secant);
       simd::static_for<pixels_of_warp>([&](auto p) MBIRK_FLAT {
         if (p != q) return;
-        packs.each([&](auto i) MBIRK_FLAT { sum[p][i] = sum[p][i] + value[i]; });
+        // The rows are no longer read. Here, the barrier also keeps the compiler from executing the additions of all
+        // pixels, three of four in vain.
+        block.warp().sync();
+        packs.each([&](auto i) MBIRK_FLAT { sum[p][i] = fma(secant[i], value[i], sum[p][i]); });
       });
     }
   }
 
-  /// First row of the first channel of a pixel in a view.
-  MBIRK_INLINE auto first_row(cone_pixel const& pixel, index_t view) const noexcept {
-    return sinogram + (shape.offset(0, view) + index_t{pixel.first} * shape.width);
-  }
   /// Weighted sum of the channels of a pixel; channel(c): values of channel c.
   template <int Taps, class Channel>
   static MBIRK_INLINE pack add_channels(cone_pixel const& pixel, Channel const& channel) noexcept {
@@ -210,22 +225,30 @@ template <class B, int Power, bool Unit> struct cone_block_back {
 
   /// Resamples rows to slices: each lane loads the rows of its slice.
   template <resample_form Form, class Packs>
-  MBIRK_INLINE void gather_slices(Packs packs, cone_pixel const& pixel, index_t view,
+  MBIRK_INLINE void gather_slices(Packs packs, cone_pixel const& pixel,
                                   pack (&value)[Packs::max_value]) const noexcept {
-    auto const y = first_row(pixel, view);
+    auto const y = sinogram + pixel.first;
     lane_resampler<B, Form, Power> rows_of(pixel.line, static_cast<std::int32_t>(shape.rows));
     rows_of.run(packs, value, [&](typename B::ints r) MBIRK_FLAT {
       if constexpr (Unit) return B::constant(1);
       else return add_channels<3>(pixel, [&](int c) MBIRK_FLAT { return B::gather(y + c * shape.width, r); });
     });
   }
-  /// Puts the rows of a pixel, its channels weighted and summed, into shared memory.
-  template <int Taps, class Packs, class Block>
-  MBIRK_INLINE void stage_rows(Packs packs, Block const& block, shared<Block>& sh, cone_pixel const& pixel,
-                               index_t view) const noexcept {
-    auto const y = first_row(pixel, view);
+  /// Resamples rows that are 1 and all exist.
+  template <resample_form Form, class Packs>
+  static MBIRK_INLINE void sum_ones(Packs packs, cone_pixel const& pixel, pack (&value)[Packs::max_value]) noexcept {
+    staged_resampler<B, Form, Power> const slices_of(pixel.line, 0);
+    packs.each([&](auto i) MBIRK_FLAT { value[i] = slices_of.of_ones(i); });
+  }
+  /// Puts the rows of a pixel, its channels weighted and summed, into shared memory. Inside: they all exist.
+  template <int Taps, bool Inside, class Packs, class Block>
+  MBIRK_INLINE void stage_rows(Packs packs, Block const& block, shared<Block>& sh,
+                               cone_pixel const& pixel) const noexcept {
+    auto const y = sinogram + pixel.first;
     staged_line<B> const line(pixel.line, staged_at(block));
-    line.stage(packs, sh.rows, static_cast<std::int32_t>(shape.rows), [&](typename B::ints r, bool exists) MBIRK_FLAT {
+    line.template stage<Inside>(packs, staged_packs(pixel.line, packs), sh.rows,
+                                static_cast<std::int32_t>(shape.rows),
+                                [&](typename B::ints r, bool exists) MBIRK_FLAT {
       return add_channels<Taps>(pixel, [&](int c) MBIRK_FLAT {
         return B::gather_where(y + c * shape.width, r, exists);
       });
@@ -243,14 +266,15 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     return block.warp_rank() * staged_cells<most_packs>;
   }
 
+  /// The secants of the slices, to the power of the weights; if Unit, times the weight of all channels.
   template <class Packs>
-  MBIRK_INLINE void multiply_secants(Packs packs, cone_pixel const& pixel, pack const (&t)[Packs::max_value],
-                                     pack (&value)[Packs::max_value]) const noexcept {
+  static MBIRK_INLINE void find_secants(Packs packs, cone_pixel const& pixel, pack const (&t)[Packs::max_value],
+                                        pack (&secant)[Packs::max_value]) noexcept {
     pack const square = B::broadcast(pixel.square);
     pack const one = Unit ? B::broadcast(pixel.weight[0]) : B::constant(1), slope = Unit ? square * one : square;
     packs.each([&](auto i) MBIRK_FLAT {
-      if constexpr (Power == 2) value[i] = fma(slope, t[i], one) * value[i];  // sec^2 = 1 + G t
-      else value[i] = definition::elevation_secant(square, t[i]) * value[i];
+      if constexpr (Power == 2) secant[i] = fma(slope, t[i], one);  // sec^2 = 1 + G t
+      else secant[i] = definition::elevation_secant(square, t[i]);
     });
   }
 };

@@ -22,8 +22,10 @@ namespace mbirk::kernel {
 struct alignas(16) projected_pixel {
   float weight[gather_channels];
   lane_line line;
-  float square;    ///< squared magnification
-  index_t offset;  ///< of its voxel column
+  float square;         ///< squared magnification
+  std::int32_t staged;  ///< packs of slices that are staged
+  index_t offset;       ///< of its voxel column
+  std::int32_t inside;  ///< whether all slices that are staged exist
 };
 static_assert(sizeof(projected_pixel) == 64);
 
@@ -37,6 +39,7 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
   template <class Block> struct shared {
     typename Block::template tile<projected_pixel, warps, warp_lanes> pixels;       // those found of 32
     typename Block::template tile<float, warps * staged_cells<most_packs>> slices;  // of one of them
+    typename Block::template tile<typename B::template cursor<float const>, warps> elevations;  // of a warp's view
   };
 
   cone_geometry geometry;
@@ -71,6 +74,8 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
       int const view = block.index().y * warps + block.warp_rank();
       if (view >= shape.views) return;  // uniform across the warp, and no block barrier follows
       place const own{view, block.index().x * gather_channels, static_cast<int>(pieces.first(block.index().z))};
+      // In shared memory: otherwise the compiler would compute it again for every pixel.
+      if (block.warp().lane() == 0) sh.elevations(block.warp_rank()) = elevations + view * elevation_stride;
       pack sum[gather_channels][decltype(packs)::max_value];
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
         packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
@@ -78,7 +83,7 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
       find(own, [&](typename I::ints i, typename I::ints j, int count, index_t offset) MBIRK_FLAT {
         int const found = keep(packs, own, i, j, count, offset, block, sh);
         block.warp().sync();
-        MBIRK_KEEP_LOOP for (int k = 0; k < found; ++k) add(packs, own, k, block, sh, sum);
+        MBIRK_KEEP_LOOP for (int k = 0; k < found; ++k) add(packs, k, block, sh, sum);
       });
       index_t const quads = ceil_div(shape.channels, index_t{gather_channels});
       store(packs, own, epilogue.index_of_sum(view, block.index().z * quads + block.index().x), sum);
@@ -98,17 +103,23 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
     // This warp's rows may not intersect the voxel column at all.
     wide const end = fma(step, number(packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
     wide const chord = select(start < slices, select(number(0) < end, f.channel.chord, number(0)), number(0));
-    wide const distance = f.channel.centre - number(static_cast<double>(own.channel));
-    auto const listed = I::first_lanes(count);
+    // Overlaps are computed in float32, so distances are from the centre of the four channels.
+    double const middle = static_cast<double>(own.channel) + 0.5 * (gather_channels - 1);
+    auto const distance = I::to_pack(f.channel.centre - number(middle)),
+               width = I::to_pack(f.channel.width), length = I::to_pack(chord) * I::first_lanes(count);
     auto any = I::constant(0);
     projected_pixel pixel;
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      auto const weight = I::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * listed;
+      auto const from_channel = distance + I::constant(0.5 * (gather_channels - 1) - t);
+      auto const weight = definition::overlap(from_channel, width) * length;
       pixel.weight[t] = I::element(weight);
       any = any + weight;
     });
     pixel.line = make_line(I::element(start), I::element(step), I::element(I::to_pack(f.row_width)));
     pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
+    bool const is_staged = pixel.line.form != resample_form::general;
+    pixel.staged = is_staged ? staged_packs(pixel.line, packs) : 0;
+    pixel.inside = is_staged && all_cells_exist(pixel.line, packs, static_cast<std::int32_t>(geometry.slices));
     pixel.offset = offset;
     unsigned const found = I::where(I::constant(0) < any), before = (1u << block.warp().lane()) - 1;
     block.warp().sync();  // the pixels before these are no longer read
@@ -118,14 +129,15 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
 
   /// Adds pixel k of a warp.
   template <class Packs, class Block>
-  MBIRK_INLINE void add(Packs packs, place const& own, int k, Block const& block, shared<Block>& sh,
+  MBIRK_INLINE void add(Packs packs, int k, Block const& block, shared<Block>& sh,
                         pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
     projected_pixel const pixel = sh.pixels(block.warp_rank(), k);
     pack value[Packs::max_value];
     if (pixel.line.form == resample_form::general) {
-      gather_rows(packs, own, pixel, value);
+      gather_rows(packs, block, sh, pixel, value);
     } else {
-      stage_slices(packs, own, block, sh, pixel);
+      if (pixel.inside) stage_slices<true>(packs, block, sh, pixel);
+      else stage_slices<false>(packs, block, sh, pixel);
       block.warp().sync();
       if (pixel.line.form == resample_form::two_tap) take_rows<resample_form::two_tap>(packs, block, sh, pixel, value);
       else take_rows<resample_form::three_tap>(packs, block, sh, pixel, value);
@@ -139,11 +151,10 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
 
   /// Resamples a voxel column, times the secants of its slices, to means over rows: each lane loads the slices of its
   /// row, however many these are.
-  template <class Packs>
-  MBIRK_INLINE void gather_rows(Packs packs, place const& own, projected_pixel const& pixel,
+  template <class Packs, class Block>
+  MBIRK_INLINE void gather_rows(Packs packs, Block const& block, shared<Block>& sh, projected_pixel const& pixel,
                                 pack (&value)[Packs::max_value]) const noexcept {
-    auto const column = voxel_columns + pixel.offset;
-    auto const elevation = elevations + own.view * elevation_stride;
+    auto const column = voxel_columns + pixel.offset, elevation = elevation_of(block, sh);
     pack const square = B::broadcast(pixel.square);
     lane_resampler<B, resample_form::general, 1> rows_of(pixel.line, static_cast<std::int32_t>(geometry.slices));
     rows_of.run(packs, value, [&](typename B::ints k) MBIRK_FLAT {
@@ -152,15 +163,14 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
   }
 
   /// Puts the slices of a voxel column, times their secants, into shared memory.
-  template <class Packs, class Block>
-  MBIRK_INLINE void stage_slices(Packs packs, place const& own, Block const& block, shared<Block>& sh,
+  template <bool Inside, class Packs, class Block>
+  MBIRK_INLINE void stage_slices(Packs packs, Block const& block, shared<Block>& sh,
                                  projected_pixel const& pixel) const noexcept {
-    auto const column = voxel_columns + pixel.offset;
-    auto const elevation = elevations + own.view * elevation_stride;
+    auto const column = voxel_columns + pixel.offset, elevation = elevation_of(block, sh);
     pack const square = B::broadcast(pixel.square);
     staged_line<B> const line(pixel.line, staged_at(block));
-    line.stage(packs, sh.slices, static_cast<std::int32_t>(geometry.slices),
-               [&](typename B::ints k, bool exists) MBIRK_FLAT {
+    line.template stage<Inside>(packs, pixel.staged, sh.slices, static_cast<std::int32_t>(geometry.slices),
+                                [&](typename B::ints k, bool exists) MBIRK_FLAT {
       return B::gather_where(column, k, exists) *
           definition::elevation_secant(square, B::gather_where(elevation, k, exists));
     });
@@ -171,6 +181,11 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
                               pack (&value)[Packs::max_value]) const noexcept {
     staged_resampler<B, Form, 1> const rows_of(pixel.line, staged_at(block));
     packs.each([&](auto i) MBIRK_FLAT { value[i] = rows_of.at(i, sh.slices); });
+  }
+  /// t_k of the view of a warp.
+  template <class Block> static MBIRK_INLINE auto elevation_of(Block const& block, shared<Block>& sh) noexcept {
+    typename B::template cursor<float const> const elevation = sh.elevations(block.warp_rank());
+    return B::in_global_memory(elevation);
   }
   /// Where the slices of a warp begin in shared memory.
   template <class Block> static MBIRK_INLINE int staged_at(Block const& block) noexcept {
@@ -218,10 +233,9 @@ template <class B> struct cone_gather : cone_gather_sums<B> {
       auto const reach = [&](int first, int count) MBIRK_FLAT {
         return boxes_that_reach<I>(sh.views(warp), this->geometry.curved, boxes, first, count);
       };
-      visit_sets_of_groups(static_cast<int>(groups.size()), reach, [&](int g, unsigned reached) MBIRK_FLAT {
-        visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
-          add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), count, offset);
-        });
+      visit_groups<I>(groups, static_cast<int>(groups.size()), reach, [&](index_t first, int count) MBIRK_FLAT {
+        add(I::load_ints(this->rows + first), I::load_ints(this->cols + first), count,
+            offset_of_lane<I>(this->offsets, first, count));
       });
     });
   }

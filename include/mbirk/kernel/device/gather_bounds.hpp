@@ -92,37 +92,31 @@ template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f)
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
 }
 
-/// Calls visit(g, reached) for every set of groups g .. g + 31 that reaches the channels of a warp, with the bit mask
-/// of the groups that do. reach(first, count) is the bit mask of boxes first .. first + 31 of group_bounds, of which
-/// `count` exist from there on.
-template <class Reach, class Visit>
-MBIRK_INLINE void visit_sets_of_groups(int groups, Reach const& reach, Visit const& visit) {
+/// Calls add(first, count) for rounds of 32 pixels of those groups that reach the channels of a warp, with the place of
+/// the first pixel in the plan and the number of pixels from there on in the group. reach(first, count) is the bit mask
+/// of boxes first .. first + 31 of group_bounds, of which `count` exist from there on.
+/// @param all  number of groups, or 0 to visit none
+template <class I, class Reach, class Add>
+MBIRK_INLINE void visit_groups(device_span<pixel_group> groups, int all, Reach const& reach, Add const& add) {
   constexpr int set = group_bounds::set;
-  int const sets = group_bounds::sets_of(groups);
+  int const sets = group_bounds::sets_of(all);
   // `at` is both the first set of a round and the set that is visited: a second variable would be spilled.
   MBIRK_KEEP_LOOP for (int at = 0; at < sets; at = (at | (set - 1)) + 1) {
     for (unsigned bits = reach(group_bounds::box_of_set(at, sets), sets - at); bits != 0; bits &= bits - 1) {
       at = (at & -set) + mbirk::detail::lowest_bit(bits);
-      visit(at * set, reach(at * set, groups - at * set));
+      for_each_set_bit(reach(at * set, all - at * set), [&](int lane) MBIRK_FLAT {
+        pixel_group const group = groups[at * set + lane];
+        for (int k = 0; k < group.count; k += I::lanes) add(group.first + k, group.count - k);
+      });
     }
   }
 }
 
-/// Visits the groups g + lane for the lanes in a bit mask, in rounds of 32 pixels: calls add(first, count, offset) with
-/// the place of the first pixel in the plan, the number of pixels from there on in the group, and the offset of the
-/// voxel column of the lane's pixel, or, if there is none, of the last one.
-template <class I, class Offsets, class Add>
-MBIRK_INLINE void visit_groups(unsigned reached, index_t g, device_span<pixel_group> groups, Offsets offsets,
-                               Add const& add) {
-  for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
-    pixel_group const group = groups[g + lane];
-    for (int k = 0; k < group.count; k += I::lanes) {
-      index_t const first = group.first + k;
-      auto const last = static_cast<int>(min<index_t>(group.count - k, I::lanes)) - 1;
-      add(first, group.count - k,
-          I::gather_index(offsets + first, I::broadcast(min(I::element(I::iota()), last))));
-    }
-  });
+/// Offset of the voxel column of the lane's pixel in a round, or, if there is none, of the last one.
+template <class I, class Offsets>
+MBIRK_INLINE index_t offset_of_lane(Offsets offsets, index_t first, int count) {
+  int const last = min(count, int{I::lanes}) - 1;
+  return I::gather_index(offsets + first, I::broadcast(min(I::element(I::iota()), last)));
 }
 
 }  // namespace mbirk::kernel

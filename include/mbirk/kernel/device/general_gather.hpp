@@ -99,12 +99,8 @@ template <class B> struct general_gather {
       packs.each([&](auto n) MBIRK_FLAT { sum[t][n] = B::constant(0); });
     });
     auto const there = [&](int g, int count) MBIRK_FLAT { return boxes_that_reach(view, g, count, first); };
-    visit_sets_of_groups(looked_at, there, [&](int g, unsigned reached) MBIRK_FLAT {
-      for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
-        pixel_group const group = groups[g + lane];
-        for (int k = 0; k < group.count; k += B::lanes)
-          add_pixels(packs, view, group.first + k, group.count - k, first, row, sum);
-      });
+    visit_groups<I>(groups, looked_at, there, [&](index_t pixel, int count) MBIRK_FLAT {
+      add_pixels(packs, view, pixel, count, first, row, sum);
     });
     auto const out = sinogram + (shape.offset(0, v) + (first + guard_channels) * shape.width + row);
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {

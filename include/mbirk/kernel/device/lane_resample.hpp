@@ -65,7 +65,7 @@ template <class B, resample_form Form, int Power> class short_weights {
   /// @param at  at(k): value of the k-th cell that the interval meets
   template <class At> MBIRK_INLINE pack sum(pack f, At const& at) const {
     pack const scale = B::broadcast(scale_), low = B::broadcast(low_),
-        last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
+        last = saturated_fma(f, scale, B::broadcast(high_));  // no weight is above 1
     pack const u0 = at(0), u1 = at(1);
     if constexpr (Form == resample_form::two_tap) {
       if constexpr (Power == 1) return fma(last, u1 - u0, u0);

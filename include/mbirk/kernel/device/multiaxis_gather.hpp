@@ -57,12 +57,8 @@ template <class B> struct multiaxis_gather {
     auto const there = [&](int g, int count) MBIRK_FLAT {
       return boxes.near(g, count, origin, view.channels, reach);
     };
-    visit_sets_of_groups(looked_at, there, [&](int g, unsigned reached) MBIRK_FLAT {
-      for_each_set_bit(reached, [&](int lane) MBIRK_FLAT {
-        pixel_group const group = groups[g + lane];
-        for (int k = 0; k < group.count; k += B::lanes)
-          add_pixels(packs, view, group.first + k, group.count - k, origin, row, sum);
-      });
+    visit_groups<I>(groups, looked_at, there, [&](index_t pixel, int count) MBIRK_FLAT {
+      add_pixels(packs, view, pixel, count, origin, row, sum);
     });
     auto const out = sinogram + (shape.offset(0, view.channels.view) + (first + guard_channels) * shape.width + row);
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {

@@ -20,11 +20,13 @@ namespace mbirk::kernel {
 /// Weights of a pixel for four of a warp's sums, read as a 128-bit word.
 struct alignas(16) four_weights { float of[4]; };
 
-/// A view of a warp. The distance of a footprint's centre from the centre of the four channels, in channels, is
-/// origin + row_step i + col_step j.
+/// A view of a warp. Lengths are in units of min(1, W) channels, where W is the width of a footprint in channels. The
+/// distance of a footprint's centre from the centre of the four channels is origin + row_step i + col_step j.
 struct alignas(16) view_of_warp {
   double row_step, col_step, origin;
-  float width, chord;
+  float channel;  ///< one channel
+  float reach;    ///< the sum of half a footprint and half a channel
+  float weight;   ///< of a whole overlap
 };
 
 /// How often a warp that projects a list should take four channels: a device needs many blocks, so that few of its
@@ -173,8 +175,16 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
   MBIRK_INLINE view_of_warp load_view(place const& own, int number) const noexcept {
     auto const view = I::load_value(views + (own.view + min(number, own.views - 1)));
     double const middle = static_cast<double>(own.channel) + 0.5 * (gather_channels - 1);
-    return {view.row_step, view.col_step, view.edge + 0.5 * (view.width - 1) - middle, static_cast<float>(view.width),
-            number < own.views ? view.chord : 0.0f};
+    double const unit = min(1.0, view.width);
+    // All lengths are scaled by the rounded value, so that its error does not move the ends of an overlap.
+    float const channel = 1 / static_cast<float>(unit);
+    double const scale = static_cast<double>(channel);
+    return {view.row_step * scale,
+            view.col_step * scale,
+            (view.edge + 0.5 * (view.width - 1) - middle) * scale,
+            channel,
+            static_cast<float>(0.5 * (view.width + 1) * scale),
+            number < own.views ? view.chord * static_cast<float>(unit) : 0.0f};
   }
 
   /// Appends those of 32 pixels that reach the channels to the lists.
@@ -188,10 +198,11 @@ template <class B, int Views, class Epilogue = gather_store<B>> struct parallel_
       view_of_warp const view = sh.views(block.warp_rank(), v);
       auto const distance = I::to_pack(
           fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(view.origin))));
-      auto const width = I::broadcast(view.width), chord = I::broadcast(view.chord);
+      auto const channel = I::broadcast(view.channel), reach = I::broadcast(view.reach),
+                 whole = I::broadcast(view.weight);
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        auto const weight =
-            chord * definition::overlap(distance + I::constant(0.5 * (gather_channels - 1) - t), width);
+        auto const from_channel = fma(I::constant(0.5 * (gather_channels - 1) - t), channel, distance);
+        auto const weight = whole * definition::overlap_share(from_channel, reach);
         weights[set_of(t)].of[sum_of(v, t)] = I::element(weight);
         any[set_of(t)] = any[set_of(t)] + weight;
       });
@@ -289,18 +300,17 @@ template <class B> struct parallel_gather : parallel_gather_sums<B, 2> {
     this->run(block, sh, [&](typename base::place const& own, auto const& add) MBIRK_FLAT {
       auto const reach_view = [&](int number, int first, int count) MBIRK_FLAT {
         view_of_warp const view = sh.views(block.warp_rank(), number);
-        double const reach = 0.5 * (gather_channels - 1) + 0.5 * (static_cast<double>(view.width) + 1);
+        double const reach = 0.5 * (gather_channels - 1) * static_cast<double>(view.channel) +
+                             static_cast<double>(view.reach);
         return boxes.near(first, count, view.origin, view, reach);
       };
       auto const reach = [&](int first, int count) MBIRK_FLAT {
         unsigned const reached = reach_view(0, first, count);
         return own.views > 1 ? reached | reach_view(1, first, count) : reached;
       };
-      visit_sets_of_groups(static_cast<int>(groups.size()), reach, [&](int g, unsigned reached) MBIRK_FLAT {
-        visit_groups<I>(reached, g, groups, this->offsets, [&](index_t first, int count, index_t offset) MBIRK_FLAT {
-          add(I::to_wide(I::load_ints(this->rows + first)), I::to_wide(I::load_ints(this->cols + first)), count,
-              offset);
-        });
+      visit_groups<I>(groups, static_cast<int>(groups.size()), reach, [&](index_t first, int count) MBIRK_FLAT {
+        add(I::to_wide(I::load_ints(this->rows + first)), I::to_wide(I::load_ints(this->cols + first)), count,
+            offset_of_lane<I>(this->offsets, first, count));
       });
     });
   }

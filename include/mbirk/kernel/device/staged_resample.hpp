@@ -15,6 +15,20 @@ namespace mbirk::kernel {
 /// form has steps of at most two, begins within a cell and takes at most three of them.
 template <int Packs> inline constexpr int staged_cells = (2 * Packs + 1) * warp_lanes;
 
+/// Packs of source cells that are staged for so many packs of destinations: one more, and more than that only for steps
+/// above one. Not for lines of the general form.
+MBIRK_INLINE int staged_packs(lane_line const& line, int packs) {
+  if (line.form == resample_form::two_tap) return packs + 1;
+  // The last cell after the first, for the largest fraction at which an interval can begin.
+  auto const last = static_cast<int>(((0xffffffff + packs * line.fixed.advance) >> 32) + 2);
+  return max(packs, last / warp_lanes) + 1;
+}
+/// Whether the source has all cells that are staged. Not for lines of the general form.
+MBIRK_INLINE bool all_cells_exist(lane_line const& line, int packs, std::int32_t cells) {
+  auto const first = static_cast<std::int32_t>(line.fixed.start >> 32);
+  return first >= 0 && first + staged_packs(line, packs) * warp_lanes <= cells;
+}
+
 /// Source cells of one line, in elements `base` .. base + staged_cells - 1 of a tile of shared memory.
 template <class B> class staged_line {
   using I = typename B::index_backend;
@@ -22,28 +36,37 @@ template <class B> class staged_line {
  public:
   /// Not for lines of the general form.
   MBIRK_INLINE staged_line(lane_line const& line, int base)
-      : first_(static_cast<std::int32_t>(line.fixed.start >> 32)), base_(base), advance_(line.fixed.advance) {}
+      : first_(static_cast<std::int32_t>(line.fixed.start >> 32)), base_(base) {}
 
-  /// Computes the source cells for so many packs of destinations. source(cell, exists): value of a cell for each lane,
-  /// 0 for one that does not exist. cells: those of the source.
-  template <class Packs, class Tile, class Source>
-  MBIRK_INLINE void stage(Packs packs, Tile& staged, std::int32_t cells, Source const& source) const {
+  /// Computes `count` packs of source cells: staged_packs of the packs of destinations. source(cell, exists): value of
+  /// a cell for each lane, 0 for one that does not exist. Inside: all_cells_exist, so that none is tested.
+  /// @param cells  number of cells of the source
+  template <bool Inside, class Packs, class Tile, class Source>
+  MBIRK_INLINE void stage(Packs packs, int count, Tile& staged, std::int32_t cells, Source const& source) const {
     std::int32_t const lane = I::element(I::iota()), own = first_ + lane;
-    auto const put = [&](int n) MBIRK_FLAT {
-      std::int32_t const cell = own + n * B::lanes;
-      bool const exists = static_cast<std::uint32_t>(cell) < static_cast<std::uint32_t>(cells);
-      staged(base_ + lane + n * B::lanes) = I::element(source(I::broadcast(cell), exists));
-    };
-    auto const last = static_cast<std::int32_t>(((0xffffffff + packs * advance_) >> 32) + 2);
-    simd::static_for<Packs::max_value + 1>([&](auto n) MBIRK_FLAT {
-      if (n <= packs) put(n);
-    });
-    MBIRK_KEEP_LOOP for (int n = packs + 1; n * B::lanes <= last; ++n) put(n);
+    if constexpr (Inside) {
+      each_pack(packs, count, [&](int n) MBIRK_FLAT {
+        staged(base_ + lane + n * B::lanes) = I::element(source(I::broadcast(own + n * B::lanes), true));
+      });
+    } else {
+      each_pack(packs, count, [&](int n) MBIRK_FLAT {
+        std::int32_t const cell = own + n * B::lanes;
+        bool const exists = static_cast<std::uint32_t>(cell) < static_cast<std::uint32_t>(cells);
+        staged(base_ + lane + n * B::lanes) = I::element(source(I::broadcast(cell), exists));
+      });
+    }
   }
 
  private:
+  /// Calls f(n) for the packs that are staged.
+  template <class Packs, class F> static MBIRK_INLINE void each_pack(Packs packs, int count, F const& f) {
+    simd::static_for<Packs::max_value + 1>([&](auto n) MBIRK_FLAT {
+      if (n <= packs) f(n);
+    });
+    MBIRK_KEEP_LOOP for (int n = packs + 1; n < count; ++n) f(n);
+  }
+
   std::int32_t first_, base_;  // the first staged cell, and where it is
-  std::int64_t advance_;
 };
 
 /// Takes packs of destinations from the staged cells of a line.
@@ -65,15 +88,21 @@ template <class B, resample_form Form, int Power> class staged_resampler {
 
   /// Computes pack n of the destinations.
   template <class Tile> MBIRK_INLINE pack at(int n, Tile& staged) const {
-    std::int64_t const position = position_ + n * advance_;
-    auto const [fraction, cell] = mbirk::detail::halves_of(position);
-    pack const f = B::to_pack_unsigned(B::broadcast(fraction));  // times 2^32
-    return weights_.sum(f, [&, at = cell](int k) MBIRK_FLAT {
-      return B::broadcast(static_cast<float>(staged(at + k)));
-    });
+    return sum(n, [&](std::int32_t cell) MBIRK_FLAT { return B::broadcast(static_cast<float>(staged(cell))); });
+  }
+  /// Computes pack n of the destinations for a source that is 1 everywhere.
+  MBIRK_INLINE pack of_ones(int n) const {
+    return sum(n, [](std::int32_t) MBIRK_FLAT { return B::constant(1); });
   }
 
  private:
+  template <class Source> MBIRK_INLINE pack sum(int n, Source const& source) const {
+    std::int64_t const position = position_ + n * advance_;
+    auto const [fraction, cell] = mbirk::detail::halves_of(position);
+    pack const f = B::to_pack_unsigned(B::broadcast(fraction));  // times 2^32
+    return weights_.sum(f, [&, at = cell](int k) MBIRK_FLAT { return source(at + k); });
+  }
+
   std::int64_t position_, advance_;  // in the tile
   short_weights<B, Form, Power> weights_;
 };

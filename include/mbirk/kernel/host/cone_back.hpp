@@ -6,7 +6,7 @@
 
 #include "mbirk/core/device_span.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
-#include "mbirk/kernel/shared/error_sinogram.hpp"
+#include "mbirk/kernel/shared/axpy_projection.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/simd/lanes.hpp"
 
