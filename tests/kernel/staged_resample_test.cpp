@@ -44,6 +44,8 @@ TEST(StagedCells, ExistIfTheSourceHasAllOfThem) {
   EXPECT_FALSE(exist(1e12, 1, 8, 2048));  // far outside, where positions are cut off
   EXPECT_FALSE(exist(-1e12, 1, 8, 2048));
   EXPECT_FALSE(exist(0, 1, 1, 0));
+  EXPECT_FALSE(exist(10, 2.5, 1, 2048));  // wide steps stage nothing
+  EXPECT_EQ(kernel::staged_packs(kernel::make_line(10, 2.5, 1), 3), 0);
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ template <class T> MBIRK_HD MBIRK_INLINE T overlap(T distance, T width) noexcept
   return larger(T(0.0), smaller((width + T(1.0)) * T(0.5) - abs(distance), smaller(T(1.0), width)));
 }
 
-/// The same as a share of its largest value min(1, W): clip(reach - |d|, 0, 1), where the distance d and the reach
-/// (W + 1)/2 are in units of min(1, W) cells.
+/// T(d; W) / min(1, W) = clip(reach - |d|, 0, 1), where the distance d and the reach (W + 1)/2 are in units of
+/// min(1, W) cells.
 template <class T> MBIRK_HD MBIRK_INLINE T overlap_share(T distance, T reach) noexcept {
   if constexpr (requires { saturated_fma(distance, distance, reach); })
     return saturated_fma(abs(distance), T(-1.0), reach);

@@ -22,8 +22,8 @@ template <class B, class Cursor> MBIRK_INLINE void store_lanes(Cursor at, typena
   if (n == B::lanes) B::store(at, x);
   else B::store_partial(at, x, static_cast<int>(n));
 }
-/// Makes what the lanes of a warp have stored visible to its other lanes, and lets them store again what those have read.
-/// A vector needs nothing for it. Kernels call it where a lane loads what another lane has stored.
+/// Makes what the lanes of a warp have stored visible to its other lanes, and lets them store again what those have
+/// read. A vector needs nothing for it. Kernels call it where a lane loads what another lane has stored.
 template <class B> MBIRK_INLINE void order_lanes() {
   if constexpr (requires { B::order_lanes(); }) B::order_lanes();
 }

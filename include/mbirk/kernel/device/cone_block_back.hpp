@@ -20,8 +20,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// What a pixel takes from a view: nothing, or two or three channels; `inside` if all rows that it can meet exist. Of a
-/// sinogram of ones, which is not read, it takes their weights.
+/// The channels of a view that contribute to a pixel: none, two or three; `inside` says that all rows that the pixel
+/// can meet exist.
 enum class cone_reach : std::int32_t { nothing, two, three, two_inside, three_inside };
 
 /// Footprint of a pixel in a view, read as 128-bit words.
@@ -157,13 +157,11 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     double const start = I::element(footprints.row_edge(f)), step = I::element(f.row_width);
     pixel.line = make_line(start, step, static_cast<float>(Power == 1 ? 1 / step : step));
     pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
-    pixel.reach = pixel.weight[2] != 0                            ? cone_reach::three
-                  : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? cone_reach::two
-                                                                 : cone_reach::nothing;
-    if (I::element(I::iota()) >= voxels.count) pixel.reach = cone_reach::nothing;
-    else if (pixel.line.form != resample_form::general && pixel.reach != cone_reach::nothing &&
-             all_cells_exist(pixel.line, packs, static_cast<std::int32_t>(shape.rows)))
-      pixel.reach = pixel.reach == cone_reach::two ? cone_reach::two_inside : cone_reach::three_inside;
+    bool const third = pixel.weight[2] != 0, any = third || pixel.weight[0] != 0 || pixel.weight[1] != 0;
+    bool const inside = all_cells_exist(pixel.line, packs, static_cast<std::int32_t>(shape.rows));
+    if (!any || I::element(I::iota()) >= voxels.count) pixel.reach = cone_reach::nothing;
+    else if (inside) pixel.reach = third ? cone_reach::three_inside : cone_reach::two_inside;
+    else pixel.reach = third ? cone_reach::three : cone_reach::two;
     return reduce_max<I>(I::to_pack(span.width));
   }
 

@@ -117,9 +117,8 @@ template <class B, class Epilogue = gather_store<B>> struct cone_gather_sums {
     });
     pixel.line = make_line(I::element(start), I::element(step), I::element(I::to_pack(f.row_width)));
     pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
-    bool const is_staged = pixel.line.form != resample_form::general;
-    pixel.staged = is_staged ? staged_packs(pixel.line, packs) : 0;
-    pixel.inside = is_staged && all_cells_exist(pixel.line, packs, static_cast<std::int32_t>(geometry.slices));
+    pixel.staged = staged_packs(pixel.line, packs);
+    pixel.inside = all_cells_exist(pixel.line, packs, static_cast<std::int32_t>(geometry.slices));
     pixel.offset = offset;
     unsigned const found = I::where(I::constant(0) < any), before = (1u << block.warp().lane()) - 1;
     block.warp().sync();  // the pixels before these are no longer read

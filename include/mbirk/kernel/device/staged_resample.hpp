@@ -16,15 +16,17 @@ namespace mbirk::kernel {
 template <int Packs> inline constexpr int staged_cells = (2 * Packs + 1) * warp_lanes;
 
 /// Packs of source cells that are staged for so many packs of destinations: one more, and more than that only for steps
-/// above one. Not for lines of the general form.
+/// above one; none for lines of the general form.
 MBIRK_INLINE int staged_packs(lane_line const& line, int packs) {
+  if (line.form == resample_form::general) return 0;
   if (line.form == resample_form::two_tap) return packs + 1;
   // The last cell after the first, for the largest fraction at which an interval can begin.
   auto const last = static_cast<int>(((0xffffffff + packs * line.fixed.advance) >> 32) + 2);
   return max(packs, last / warp_lanes) + 1;
 }
-/// Whether the source has all cells that are staged. Not for lines of the general form.
+/// Whether cells are staged, and the source has all of them.
 MBIRK_INLINE bool all_cells_exist(lane_line const& line, int packs, std::int32_t cells) {
+  if (line.form == resample_form::general) return false;
   auto const first = static_cast<std::int32_t>(line.fixed.start >> 32);
   return first >= 0 && first + staged_packs(line, packs) * warp_lanes <= cells;
 }
